@@ -1,0 +1,81 @@
+"""A content-addressed, append-only store of byte blobs in one directory.
+
+A blob's file name is the hex SHA-256 of its bytes. Writes go to a temporary file in the same
+directory, are flushed, then renamed, so a kill leaves either nothing or the whole blob, and two
+writers of one blob both succeed. Reads check the hash. Nothing here deletes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from trlm_lab.errors import BlobCorruptError, BlobMissingError
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file, streamed in constant memory."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a whole file or nothing: temporary file in the same directory, fsync, rename."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+class DirectoryBlobStore:
+    """The `BlobStore` on a local directory."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def path(self, sha256: str) -> Path:
+        """Where the blob of this name lies or would lie."""
+        return self.root / sha256
+
+    def put(self, data: bytes) -> str:
+        """Store bytes and return their SHA-256; storing twice is one blob."""
+        name = hashlib.sha256(data).hexdigest()
+        if not self.path(name).exists():
+            write_atomically(self.path(name), data)
+        return name
+
+    def get(self, sha256: str) -> bytes:
+        """The bytes of a blob, checked.
+
+        Raises:
+            BlobMissingError: no such blob.
+            BlobCorruptError: the stored bytes have another hash.
+        """
+        path = self.path(sha256)
+        if not path.exists():
+            raise BlobMissingError(where=str(path), sha256=sha256)
+        data = path.read_bytes()
+        got = hashlib.sha256(data).hexdigest()
+        if got != sha256:
+            raise BlobCorruptError(where=str(path), got=got, expected=sha256)
+        return data
+
+    def __contains__(self, sha256: object) -> bool:
+        return isinstance(sha256, str) and self.path(sha256).exists()
+
+    def __iter__(self) -> Iterator[str]:
+        if self.root.exists():
+            yield from sorted(p.name for p in self.root.iterdir() if not p.name.startswith("."))

@@ -1,0 +1,116 @@
+"""The protocols through which stages use each other: runners, traces, block formats, blobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trlm_lab.base.records import Availability, Case, EngineIdentity, Observation
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a runner opens: a `.slm` artifact, a model directory (safetensors + config.json), or both.
+
+    `ids` are the content ids (artifact, snapshot, configuration) that bind the trace.
+    """
+
+    artifact: Path | None = None
+    model_dir: Path | None = None
+    ids: dict[str, str] | None = None
+
+
+@runtime_checkable
+class Session(Protocol):
+    """An opened model in one engine; a context manager."""
+
+    @property
+    def identity(self) -> EngineIdentity:
+        """Who computes."""
+        ...
+
+    def run(self, case: Case) -> Iterator[Observation]:
+        """Yield every exposed checkpoint of a prefill of `case`, in ladder order.
+
+        Arrays are owned by the receiver. `token_ids` (int64) comes first. Non-finite values are
+        yielded as they are; judging them is the comparator's work.
+        """
+        ...
+
+    def __enter__(self) -> Session: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+
+@runtime_checkable
+class Runner(Protocol):
+    """An engine that can be asked whether it is here, and opened on a subject."""
+
+    name: str
+
+    def availability(self) -> Availability:
+        """Probe without side effects; never raises for a missing engine."""
+        ...
+
+    def open(self, subject: Subject) -> Session:
+        """Load the subject.
+
+        Raises:
+            InfrastructureError: the engine is missing or fails to start.
+            Refused: the engine rejects the subject.
+        """
+        ...
+
+
+class TraceView(Protocol):
+    """Read access to a trace, wherever it lies."""
+
+    @property
+    def trace_id(self) -> str:
+        """Content id of the run."""
+        ...
+
+    def case_ids(self) -> tuple[str, ...]:
+        """Cases, in order."""
+        ...
+
+    def names(self, case_id: str) -> tuple[str, ...]:
+        """Names of the arrays of a case, checkpoints in ladder order."""
+        ...
+
+    def read(self, case_id: str, name: str) -> NDArray[Any]:
+        """One array."""
+        ...
+
+
+class BlockFormat(Protocol):
+    """A quantized storage format of a matrix (rows, cols)."""
+
+    name: str
+
+    def quantize(self, weights: NDArray[np.float32]) -> tuple[bytes, bytes]:
+        """Codes plane and scales plane of a float32 matrix, rows along axis 0."""
+        ...
+
+    def dequantize(
+        self, codes: memoryview, scales: memoryview, rows: int, cols: int
+    ) -> NDArray[np.float32]:
+        """float32(code) * float32(scale), shape (rows, cols)."""
+        ...
+
+
+class BlobStore(Protocol):
+    """Content-addressed bytes."""
+
+    def put(self, data: bytes) -> str:
+        """Store, return the SHA-256."""
+        ...
+
+    def get(self, sha256: str) -> bytes:
+        """Fetch, checked."""
+        ...

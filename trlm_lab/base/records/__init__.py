@@ -1,0 +1,51 @@
+"""The frozen records through which stages meet; one file an arrow of the architecture."""
+
+from trlm_lab.base.records.artifact import Artifact
+from trlm_lab.base.records.case import Case, CaseSuite
+from trlm_lab.base.records.comparison import (
+    CaseComparison,
+    CheckpointComparison,
+    Comparison,
+    Metrics,
+)
+from trlm_lab.base.records.config import EffectiveConfig, SourceDefault, SourceDefaults
+from trlm_lab.base.records.engine import Availability, EngineIdentity
+from trlm_lab.base.records.ledger import Ledger, LedgerEntry, Transform
+from trlm_lab.base.records.mismatch import Mismatch
+from trlm_lab.base.records.node import Node
+from trlm_lab.base.records.outcome import FAULTS, SOUND, Outcome
+from trlm_lab.base.records.policy import PolicyEntry, TolerancePolicy
+from trlm_lab.base.records.snapshot import Pin, Snapshot, SourceFile
+from trlm_lab.base.records.trace import ArrayDigest, CaseTrace, Observation, TraceRecord
+
+__all__ = [
+    "FAULTS",
+    "SOUND",
+    "ArrayDigest",
+    "Artifact",
+    "Availability",
+    "Case",
+    "CaseComparison",
+    "CaseSuite",
+    "CaseTrace",
+    "CheckpointComparison",
+    "Comparison",
+    "EffectiveConfig",
+    "EngineIdentity",
+    "Ledger",
+    "LedgerEntry",
+    "Metrics",
+    "Mismatch",
+    "Node",
+    "Observation",
+    "Outcome",
+    "Pin",
+    "PolicyEntry",
+    "Snapshot",
+    "SourceDefault",
+    "SourceDefaults",
+    "SourceFile",
+    "TolerancePolicy",
+    "TraceRecord",
+    "Transform",
+]

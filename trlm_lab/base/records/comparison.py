@@ -1,0 +1,102 @@
+"""What the comparator found: metrics and an outcome per checkpoint, case and run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from trlm_lab.base import canon
+from trlm_lab.base.records.outcome import Outcome, worst
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Error of a candidate array against a reference array; float64 figures.
+
+    `max_ulp` counts float32 steps; `quantiles` are of |c-r| at 0.5, 0.9, 0.99, 0.999;
+    `failing` counts elements beyond the limit, `first_failing` is the C-order flat index.
+    """
+
+    elements: int
+    max_abs: float
+    max_rel: float
+    rms: float
+    reference_rms: float
+    max_ulp: int
+    quantiles: tuple[float, ...]
+    failing: int
+    first_failing: int | None
+    bit_equal: bool
+
+    def to_map(self) -> dict[str, Any]:
+        """Canonical map."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class CheckpointComparison:
+    """One checkpoint of one case. `index` is the first failing logical index, with both bit patterns."""
+
+    checkpoint: str
+    outcome: Outcome
+    metrics: Metrics | None
+    limit: float | None
+    floor: float | None
+    index: tuple[int, ...] | None = None
+    reference_bits: str | None = None
+    candidate_bits: str | None = None
+    note: str = ""
+
+    def to_map(self) -> dict[str, Any]:
+        """Canonical map."""
+        row = dict(vars(self))
+        row["outcome"] = self.outcome.value
+        row["metrics"] = None if self.metrics is None else self.metrics.to_map()
+        row["index"] = None if self.index is None else list(self.index)
+        return row
+
+
+@dataclass(frozen=True)
+class CaseComparison:
+    """All compared checkpoints of one case, in ladder order."""
+
+    case_id: str
+    checkpoints: tuple[CheckpointComparison, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The most severe outcome of the case."""
+        return worst([c.outcome for c in self.checkpoints])
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A candidate run against a reference run under one frozen policy."""
+
+    reference_id: str
+    candidate_id: str
+    policy_id: str | None
+    cases: tuple[CaseComparison, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The most severe outcome of the run."""
+        return worst([c.outcome for c in self.cases])
+
+    def to_map(self) -> dict[str, Any]:
+        """Canonical map."""
+        return {
+            "schema": "trlm.comparison.v1",
+            "reference_id": self.reference_id,
+            "candidate_id": self.candidate_id,
+            "policy_id": self.policy_id,
+            "cases": [
+                {"case_id": c.case_id, "checkpoints": [p.to_map() for p in c.checkpoints]}
+                for c in self.cases
+            ],
+        }
+
+    @property
+    def comparison_id(self) -> str:
+        """Content id."""
+        return canon.content_id(self.to_map())

@@ -1,0 +1,102 @@
+"""A typed node of the receipt graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from trlm_lab.base import canon
+from trlm_lab.base.records.checks import require, require_sha256
+
+NODE_TYPES: frozenset[str] = frozenset(
+    [
+        "source_tree",
+        "file",
+        "acquisition",
+        "provenance",
+        "conflict",
+        "resolution",
+        "licence",
+        "drift",
+        "tokenizer_profile",
+        "template_source",
+        "template_ir",
+        "source_defaults",
+        "effective_config",
+        "ledger",
+        "quant_profile",
+        "calibration_data",
+        "artifact",
+        "inspection",
+        "environment",
+        "runtime_build",
+        "engine_profile",
+        "probe",
+        "case",
+        "sealed_commitment",
+        "oracle_run",
+        "trace",
+        "comparison",
+        "tolerance_policy",
+        "mismatch",
+        "repro",
+        "sampler_profile",
+        "generation",
+        "conversation_turn",
+        "stat_plan",
+        "stat_result",
+        "fault_run",
+        "notebook",
+        "report",
+        "secret_scan",
+        "promotion",
+        "observation",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Node:
+    """Type, metadata (canonical; no times, hosts, absolute paths) and ordered child ids.
+
+    A metadata key that ends in `_blob` holds the SHA-256 of a blob in the store.
+    """
+
+    type: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+    children: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        require(self.type in NODE_TYPES, "node", f"type {self.type!r} is not in the table")
+        for child in self.children:
+            require_sha256(child, f"child of {self.type}")
+
+    @property
+    def id(self) -> str:
+        """Content address over type, metadata and children."""
+        return canon.node_id(self.type, self.metadata, list(self.children))
+
+    def encode(self) -> bytes:
+        """The stored form: canonical CBOR of the three parts."""
+        return canon.encode(
+            {
+                "type": self.type,
+                "metadata": self.metadata,
+                "children": [bytes.fromhex(c) for c in self.children],
+            }
+        )
+
+    @classmethod
+    def decode(cls, data: bytes, *, where: str = "") -> Node:
+        """Inverse of `encode`. Raises NotCanonicalError or RecordError."""
+        row = canon.decode(data, where=where)
+        ok = isinstance(row, dict) and set(row) == {"type", "metadata", "children"}
+        require(ok, where or "node", "a node is a map of type, metadata and children")
+        kinds = (
+            isinstance(row["type"], str),
+            isinstance(row["metadata"], dict),
+            isinstance(row["children"], list)
+            and all(isinstance(c, bytes) and len(c) == 32 for c in row["children"]),
+        )
+        require(all(kinds), where or "node", "type is text, metadata a map, children 32-byte ids")
+        return cls(row["type"], row["metadata"], tuple(c.hex() for c in row["children"]))
