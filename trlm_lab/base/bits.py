@@ -29,14 +29,15 @@ def same_bits(a: Array, b: Array) -> bool:
 
 
 def ordered_ints(x: F32) -> NDArray[np.int64]:
-    """Map float32 to integers in value order, so that neighbours differ by one; -0.0 and +0.0 are 0."""
+    """Map float32 to integers in value order: neighbours differ by one, both zeros are 0."""
     raw = np.ascontiguousarray(x, dtype=np.float32).view(np.int32).astype(np.int64)
     return np.where(raw < 0, np.int64(-(2**31)) - raw, raw)
 
 
 def ulp_distance(a: F32, b: F32) -> NDArray[np.int64]:
     """Number of float32 steps between `a` and `b`, elementwise; both must be finite."""
-    return np.abs(ordered_ints(a) - ordered_ints(b))
+    distance: NDArray[np.int64] = np.abs(ordered_ints(a) - ordered_ints(b))
+    return distance
 
 
 def first_nonfinite(x: Array) -> int | None:

@@ -88,6 +88,7 @@ def node_id(node_type: str, metadata: dict[str, Any], children: list[str]) -> st
 
 
 def array_sha256(array: NDArray[Any]) -> str:
-    """SHA-256 of the raw little-endian C-order bytes; dtype and shape stand beside it, not in it."""
+    """SHA-256 of the raw little-endian C-order bytes; dtype and shape are not in it."""
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-    return sha256_hex(memoryview(little.reshape(-1).view(np.uint8)))
+    raw: memoryview = little.reshape(-1).view(np.uint8).data
+    return sha256_hex(raw)

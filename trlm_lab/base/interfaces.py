@@ -15,7 +15,7 @@ from trlm_lab.base.records import Availability, Case, EngineIdentity, Observatio
 
 @dataclass(frozen=True)
 class Subject:
-    """What a runner opens: a `.slm` artifact, a model directory (safetensors + config.json), or both.
+    """What a runner opens: a `.slm`, a model directory (safetensors + config.json), or both.
 
     `ids` are the content ids (artifact, snapshot, configuration) that bind the trace.
     """

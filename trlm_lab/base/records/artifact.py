@@ -11,7 +11,7 @@ from trlm_lab.base.records.config import EffectiveConfig
 
 @dataclass(frozen=True)
 class Artifact:
-    """A `.slm` on disk: plain SHA-256 of the file (its identity), its own self hash, Merkle root."""
+    """A `.slm` on disk: SHA-256 of the file (its identity), its own self hash, Merkle root."""
 
     path: Path
     format: str

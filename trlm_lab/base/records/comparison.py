@@ -35,7 +35,7 @@ class Metrics:
 
 @dataclass(frozen=True)
 class CheckpointComparison:
-    """One checkpoint of one case. `index` is the first failing logical index, with both bit patterns."""
+    """One checkpoint of one case; `index` is the first failing logical index, with both bits."""
 
     checkpoint: str
     outcome: Outcome

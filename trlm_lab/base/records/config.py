@@ -112,5 +112,5 @@ class EffectiveConfig:
         unknown, missing = sorted(set(row) - known), sorted(known - set(row))
         require(not unknown, "config", f"unknown fields {unknown}")
         require(not missing, "config", f"missing fields {missing}")
-        lists = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+        lists: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
         return cls(**lists)

@@ -8,8 +8,9 @@ from typing import Any
 from trlm_lab.base import canon
 from trlm_lab.base.records.checks import require, require_sha256
 
+#: Every kind of evidence; a new kind is added here and in docs/receipts.
 NODE_TYPES: frozenset[str] = frozenset(
-    [
+    {
         "source_tree",
         "file",
         "acquisition",
@@ -51,7 +52,7 @@ NODE_TYPES: frozenset[str] = frozenset(
         "secret_scan",
         "promotion",
         "observation",
-    ]
+    }
 )
 
 

@@ -12,7 +12,7 @@ from trlm_lab.base.records.checks import require, require_sha256
 
 @dataclass(frozen=True)
 class Pin:
-    """A source as the user names it: scheme (`py`, `gguf`, `dir`, `synthetic`, `hf`) and locator."""
+    """A source as the user names it: scheme (`py`, `gguf`, `dir`, `synthetic`) and locator."""
 
     scheme: str
     locator: str

@@ -66,7 +66,7 @@ class CaseTrace:
 
 @dataclass(frozen=True)
 class TraceRecord:
-    """Identity of a whole run. `subject` binds what was run: artifact, configuration, source ids."""
+    """Identity of a whole run; `subject` binds what was run: artifact, configuration, source."""
 
     engine: EngineIdentity
     subject: dict[str, Any]
