@@ -144,3 +144,30 @@ class NonFiniteError(Refused):
     code = "NONFINITE"
     rule = "element {index} has the bits {bits}"
     fix = "look at the operator before this boundary; non-finite values are never repaired"
+
+
+# --- receipts ------------------------------------------------------------------------------------
+
+
+class NodeMissingError(Refused):
+    """A node id that the store does not hold."""
+
+    code = "NODE_MISSING"
+    rule = "no node {node_id}"
+    fix = "list the nodes with `trlm receipts log`"
+
+
+class NodeCorruptError(Refused):
+    """A node file whose content makes another id."""
+
+    code = "NODE_CORRUPT"
+    rule = "the content makes the id {got}, the name says {expected}"
+    fix = "restore the file from another copy; nodes are never edited"
+
+
+class ChildMissingError(Refused):
+    """A node that names a child which is not stored."""
+
+    code = "CHILD_MISSING"
+    rule = "the child {child} is not in the store"
+    fix = "store children before their parents"
