@@ -135,3 +135,24 @@ def llama_ladder(layers: int) -> list[str]:
     """Every checkpoint of a llama-family model with `layers` layers, in order."""
     inner = [layer_checkpoint(i, op) for i in range(layers) for op in LLAMA_LAYER_CHECKPOINTS]
     return ["embedding", *inner, "final_norm", "logits"]
+
+
+def is_checkpoint(name: str) -> bool:
+    """Whether `name` is a checkpoint of the ladder (`token_ids` and `logits.topk_ids` are not)."""
+    if name in ("embedding", "final_norm", "logits"):
+        return True
+    match = _LAYER_NAME.match(name)
+    return match is not None and match[2] in LAYER_CHECKPOINTS
+
+
+def boundary_rank(name: str) -> tuple[int, int, int]:
+    """Sort key of any boundary: `source` to `prompt_ids`, the checkpoints, `filter` to `stop`.
+
+    Raises:
+        UnknownNameError: the name is no boundary.
+    """
+    if name in BOUNDARIES_BEFORE:
+        return (BOUNDARIES_BEFORE.index(name) - len(BOUNDARIES_BEFORE), 0, 0)
+    if name in BOUNDARIES_AFTER:
+        return (3 + BOUNDARIES_AFTER.index(name), 0, 0)
+    return ladder_rank(name)

@@ -14,6 +14,8 @@ class Mismatch:
 
     The fault lies in (`after`, `boundary`]: `after` is the last sound exposed boundary. `layer`
     repeats the number in the name. `index` is the first failing logical index of `checkpoint`.
+    `examined` lists what the binary search looked at, in its order; `verified` counts the
+    exposed checkpoints that were then swept to prove that nothing earlier fails.
     """
 
     verdict: Outcome
@@ -28,6 +30,7 @@ class Mismatch:
     max_abs: float | None = None
     limit: float | None = None
     examined: tuple[str, ...] = ()
+    verified: int = 0
     note: str = ""
 
     def to_map(self) -> dict[str, Any]:
