@@ -184,6 +184,14 @@ class ProcessCommandError(UsageError):
     fix = "give a program and its arguments, or the path of a trlm.process.runner.v1 file (.json)"
 
 
+class ProgramMissingError(InfrastructureError):
+    """A backend command whose program is not here."""
+
+    code = "PROCESS_PROGRAM"
+    rule = "no executable program {program!r} on the search path"
+    fix = "install the program, or give its path"
+
+
 class RunnerFileError(Refused):
     """A runner file that breaks its schema."""
 
@@ -278,3 +286,306 @@ class FaultNotApplicableError(UsageError):
     code = "FAULT_NOT_APPLICABLE"
     rule = "the fault {fault} cannot be planted here: {detail}"
     fix = "choose another fault, layer or artifact"
+
+
+# --- slm: the SLM2 container -----------------------------------------------------------------------
+
+
+class SlmError(Refused):
+    """Root of the container's refusals; `where` ends in the byte offset of the offending field."""
+
+    code = "SLM"
+    rule = "{field} is {got}, expected {expected}"
+
+
+class SlmMagicError(SlmError):
+    """Another format, or a version that this reader does not know."""
+
+    code = "SLM_VERSION"
+    fix = "read the file with the version that wrote it, or pack it again"
+
+
+class SlmTruncatedError(SlmError):
+    """Fewer or more bytes than the file says it has."""
+
+    code = "SLM_LENGTH"
+    fix = "fetch the file again; it was cut short or something was appended"
+
+
+class SlmRangeError(SlmError):
+    """An offset and length that overflow, leave the file or leave their region."""
+
+    code = "SLM_RANGE"
+    rule = "{field} covers bytes {got}, allowed are {expected}"
+    fix = "pack the file again; its offsets are damaged"
+
+
+class SlmOverlapError(SlmError):
+    """Two ranges that share bytes, or stand in the wrong order."""
+
+    code = "SLM_OVERLAP"
+    rule = "{field} starts at {got}, the range before it ends at {expected}"
+    fix = "pack the file again; sections and payloads are disjoint and in order"
+
+
+class SlmAlignmentError(SlmError):
+    """An offset that is no multiple of its alignment."""
+
+    code = "SLM_ALIGNMENT"
+    rule = "{field} is {got}, no multiple of {expected}"
+    fix = "pack the file again with aligned offsets"
+
+
+class SlmReservedError(SlmError):
+    """A reserved or padding byte that is not zero."""
+
+    code = "SLM_RESERVED"
+    rule = "{field} holds the byte {got}, padding is {expected}"
+    fix = "write zeros between fields and sections"
+
+
+class SlmFlagError(SlmError):
+    """A required flag that this version does not know, or a flag in the wrong place."""
+
+    code = "SLM_FLAGS"
+    fix = "use a reader of the version that defines the flag, or clear it"
+
+
+class SlmNumberError(SlmError):
+    """A dtype, layout, role, encoding, codec or kind that the format does not define."""
+
+    code = "SLM_UNKNOWN_NUMBER"
+    rule = "{field} is {got}, the format defines {expected}"
+    fix = "use a reader of the version that defines the number"
+
+
+class SlmUnsupportedError(SlmError):
+    """A number that the format defines or reserves and this reader does not read."""
+
+    code = "SLM_UNSUPPORTED"
+    rule = "{field} is {got}, this reader reads {expected}"
+    fix = "pack the tensor in one of the supported forms"
+
+
+class SlmStringError(SlmError):
+    """A string table that is malformed."""
+
+    code = "SLM_STRINGS"
+    fix = "write UTF-8 texts without duplicates whose spans tile the bytes region"
+
+
+class SlmConfigError(SlmError):
+    """A configuration that is malformed or contradicts the header."""
+
+    code = "SLM_CONFIG"
+    fix = "write header and configuration from one effective configuration"
+
+
+class SlmShapeError(SlmError):
+    """Dimensions, strides and lengths of a tensor that contradict each other."""
+
+    code = "SLM_SHAPE"
+    fix = "derive lengths and strides from the dimensions and the dtype"
+
+
+class SlmAliasError(SlmError):
+    """An alias without a proper dense target."""
+
+    code = "SLM_ALIAS"
+    fix = "let an alias name one stored tensor of the same dtype and dimensions"
+
+
+class SlmTensorSetError(SlmError):
+    """A directory with duplicate names or without a stored tensor."""
+
+    code = "SLM_TENSOR_SET"
+    fix = "store at least one tensor, each under its own name"
+
+
+class SlmPieceError(SlmError):
+    """A piece or shard table that contradicts the body."""
+
+    code = "SLM_PIECES"
+    fix = "derive the tables from the body: pieces of 1 MiB, one shard"
+
+
+class SlmHashError(SlmError):
+    """Bytes whose hash is not the stored one."""
+
+    code = "SLM_HASH"
+    rule = "{field} stores {got}, the bytes hash to {expected}"
+    fix = "fetch or pack the file again; its bytes changed"
+
+
+class SlmProofError(SlmError):
+    """A Merkle proof that does not lead to the root, or a question outside the tree."""
+
+    code = "SLM_PROOF"
+    fix = "take the proof from the file whose root is compared"
+
+
+class SlmNoTensorError(SlmError):
+    """A tensor that the file does not hold."""
+
+    code = "SLM_NO_TENSOR"
+    rule = "{field} has {got}, asked for {expected}"
+    fix = "pack a model of the family that the engine expects"
+
+
+# --- quant: block formats --------------------------------------------------------------------------
+
+
+class QuantNonFiniteError(Refused):
+    """A NaN or infinity among weights to be quantized."""
+
+    code = "QUANT_NONFINITE"
+    rule = "tensor {tensor!r} holds {value} at row {row}, column {column}"
+    fix = "repair the source; weights are never clipped silently"
+
+
+class QuantOverflowError(Refused):
+    """A group whose scale does not fit the scale's type."""
+
+    code = "QUANT_OVERFLOW"
+    rule = "tensor {tensor!r}, row {row}, group {group}: the scale {value} is above {limit}"
+    fix = "store the tensor as f32, or choose a scale encoding with a larger range"
+
+
+class QuantPlaneError(Refused):
+    """A plane whose size contradicts rows and columns."""
+
+    code = "QUANT_PLANE"
+    rule = "the plane of {plane} has {got} bytes, {rows} x {cols} needs {expected}"
+    fix = "pass the planes and dimensions of one tensor"
+
+
+class QuantScaleError(Refused):
+    """A stored scale that no writer produces."""
+
+    code = "QUANT_SCALE"
+    rule = "row {row}, group {group}: the scale {value} (bits {bits}) is {why}"
+    fix = "pack the tensor again; scales are +0 or positive normal numbers"
+
+
+class QuantCodeError(Refused):
+    """A stored code that no writer produces."""
+
+    code = "QUANT_CODE"
+    rule = "row {row}, column {column}: the code {value} is {why}"
+    fix = "pack the tensor again"
+
+
+class QuantPaddingError(Refused):
+    """A nonzero code beyond the last column."""
+
+    code = "QUANT_PADDING"
+    rule = "row {row}, column {column} of {cols}: the padding holds {value}"
+    fix = "pack the tensor again; padding codes are zero"
+
+
+# --- base: strict JSON and the safetensors container ---------------------------------------------
+
+
+class JsonError(Refused):
+    """Text that is not strict JSON."""
+
+    code = "JSON"
+    rule = "this is no strict JSON: {detail}"
+    fix = "write the file again with a JSON library, in UTF-8"
+
+
+class JsonDuplicateKeyError(Refused):
+    """A JSON object with one key twice: two readers would see two different values."""
+
+    code = "DUPLICATE_KEY"
+    rule = "the key {key!r} occurs twice in one object"
+    fix = "keep one of the two, after finding out which one the publisher means"
+
+
+class SafetensorsError(Refused):
+    """Root of the refusals of the safetensors reader."""
+
+    code = "SAFETENSORS"
+    fix = "fetch the file again, or save it again with the safetensors library"
+
+
+class SafetensorsHeaderLengthError(SafetensorsError):
+    """A header longer than the file or the limit."""
+
+    code = "HEADER_LEN"
+    rule = "the header claims {length} bytes, at most {limit} are possible"
+
+
+class SafetensorsHeaderStartError(SafetensorsError):
+    """A header that does not begin with a brace."""
+
+    code = "HEADER_START"
+    rule = "the header begins with {first!r}, it must begin with an opening brace"
+
+
+class SafetensorsPaddingError(SafetensorsError):
+    """A header padded with anything but spaces."""
+
+    code = "HEADER_PADDING"
+    rule = "the header is padded with {found!r}, only spaces may pad"
+
+
+class SafetensorsTruncatedError(SafetensorsError):
+    """A file that ends before its tensors do."""
+
+    code = "TRUNCATED"
+
+
+class SafetensorsTrailingError(SafetensorsError):
+    """Bytes after the last tensor."""
+
+    code = "TRAILING"
+    rule = "{count} bytes after the last tensor belong to nothing"
+
+
+class SafetensorsTypeError(SafetensorsError):
+    """A header field of the wrong JSON type."""
+
+    code = "TYPE"
+
+
+class SafetensorsDtypeError(SafetensorsError):
+    """A tensor of an unknown element type."""
+
+    code = "DTYPE"
+    rule = "tensor {tensor!r} has the element type {dtype!r}, which is not known or not usable here"
+
+
+class SafetensorsShapeError(SafetensorsError):
+    """A shape whose size does not fit 63 bits."""
+
+    code = "SHAPE_OVERFLOW"
+    rule = "tensor {tensor!r} has the shape {shape}, whose size overflows"
+
+
+class SafetensorsSizeError(SafetensorsError):
+    """A byte range that does not hold the shape."""
+
+    code = "SIZE_MISMATCH"
+    rule = "tensor {tensor!r} needs {needed} bytes, its range holds {got}"
+
+
+class SafetensorsOffsetsError(SafetensorsError):
+    """A byte range that runs backwards or beyond any file."""
+
+    code = "OFFSETS"
+    rule = "tensor {tensor!r} has the range {begin}..{end}"
+
+
+class SafetensorsOverlapError(SafetensorsError):
+    """Two tensors that share bytes."""
+
+    code = "OVERLAP"
+    rule = "tensor {tensor!r} begins at {begin}, before the previous one ends at {end}"
+
+
+class SafetensorsHoleError(SafetensorsError):
+    """Payload bytes that belong to no tensor."""
+
+    code = "HOLE"
+    rule = "the bytes {begin}..{end} of the payload belong to no tensor"
