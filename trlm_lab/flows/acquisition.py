@@ -1,0 +1,100 @@
+"""Stage 1 and 2: a source becomes a Snapshot, and a Snapshot an effective configuration."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trlm_lab.acquire import acquire
+from trlm_lab.base.blobs import file_sha256
+from trlm_lab.base.records import EffectiveConfig, Snapshot, SourceDefaults
+from trlm_lab.describe import effective_config
+from trlm_lab.flows.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Source:
+    """An acquired source with the ids of its receipt nodes by name."""
+
+    snapshot: Snapshot
+    nodes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def root(self) -> Path:
+        """The snapshot directory."""
+        return self.snapshot.root
+
+    @property
+    def on_grid(self) -> str:
+        """The warning that these weights already lie on a quantization grid, or empty."""
+        note = self.snapshot.provenance.get("weights_on_quantized_grid")
+        return str(note) if note else ""
+
+
+@dataclass(frozen=True)
+class Described:
+    """Configuration and defaults with their nodes."""
+
+    config: EffectiveConfig
+    defaults: SourceDefaults
+    nodes: dict[str, str] = field(default_factory=dict)
+
+
+def acquire_source(ws: Workspace, spec: str) -> Source:
+    """Acquire (or re-verify the cached snapshot of) a source and write its receipts."""
+    ws.board.say(f"acquire {spec}")
+    snapshot = acquire(spec, progress=ws.board.say)
+    store = ws.store
+    files = [
+        store.add("file", {"path": f.path, "size": f.size, "sha256": f.sha256}, [])
+        for f in snapshot.files
+    ]
+    tree = store.add(
+        "source_tree", {"snapshot_id": snapshot.snapshot_id, "files": len(files)}, files
+    )
+    provenance = store.add(
+        "provenance", {"statement_blob": store.put_value(snapshot.provenance)}, [tree]
+    )
+    licence = snapshot.file("LICENSE")
+    decision = store.add(
+        "licence",
+        {
+            "text_sha256": licence.sha256 if licence else None,
+            "decision": "local testing only" if licence is None else "as the licence text says",
+        },
+        [tree],
+    )
+    acquisition = store.add(
+        "acquisition", {"pin": snapshot.pin.spelled}, [tree, provenance, decision]
+    )
+    nodes = {"source_tree": tree, "provenance": provenance, "acquisition": acquisition}
+    return Source(snapshot, nodes)
+
+
+def describe_source(ws: Workspace, source: Source) -> Described:
+    """Read the defaults out of the pinned framework and materialise the configuration."""
+    from trlm_lab.oracle import source_defaults
+
+    ws.board.say("describe: defaults from the source framework, conflicts, configuration")
+    defaults = source_defaults(source.root)
+    config = effective_config(source.root, defaults)
+    rows = [[d.name, json.dumps(d.value), d.origin] for d in defaults.values]
+    defaults_node = ws.store.add(
+        "source_defaults",
+        {"framework": defaults.framework, "values_blob": ws.store.put_value(rows)},
+        [source.nodes["source_tree"]],
+    )
+    config_node = ws.store.add(
+        "effective_config",
+        {"config_id": config.config_id, "config_blob": ws.store.put_value(config.to_map())},
+        [source.nodes["acquisition"], defaults_node],
+    )
+    return Described(
+        config, defaults, {"source_defaults": defaults_node, "effective_config": config_node}
+    )
+
+
+def weights_sha256(model_dir: Path) -> str:
+    """SHA-256 of the weights file of a model directory."""
+    return file_sha256(model_dir / "model.safetensors")

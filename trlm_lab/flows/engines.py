@@ -1,0 +1,88 @@
+"""Every engine by name; one visible line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from trlm_lab.base.interfaces import Runner
+from trlm_lab.base.registry import Registry
+
+#: Engines of the profile `scalar-f32-v1`: their checkpoints must have the same bits.
+EXACT_ENGINES = ("reference", "native-scalar", "wasm-scalar@wasmtime", "wasm-scalar@chromium")
+
+
+def _reference(profile: str = "scalar-f32-v1") -> Runner:
+    from trlm_lab.backends.reference import ReferenceRunner
+
+    return ReferenceRunner(profile)
+
+
+def _native() -> Runner:
+    from trlm_lab.backends.native import NativeRunner
+
+    return NativeRunner()
+
+
+def _wasmtime() -> Runner:
+    from trlm_lab.backends.wasm_wasmtime import WasmtimeRunner
+
+    return WasmtimeRunner()
+
+
+def _chromium() -> Runner:
+    from trlm_lab.backends.browser import ChromiumRunner
+
+    return ChromiumRunner()
+
+
+def _torch() -> Runner:
+    from trlm_lab.oracle import TorchRunner
+
+    return TorchRunner()
+
+
+def _torch_one_thread() -> Runner:
+    from trlm_lab.oracle import TorchRunner
+
+    return TorchRunner(threads=1)
+
+
+def _llama_cpp() -> Runner:
+    from trlm_lab.backends.llama_cpp import LlamaCppRunner
+
+    return LlamaCppRunner()
+
+
+ENGINES: Registry[Callable[[], Runner]] = Registry("engine")
+ENGINES.register("reference", _reference)
+ENGINES.register("native-scalar", _native)
+ENGINES.register("wasm-scalar@wasmtime", _wasmtime)
+ENGINES.register("wasm-scalar@chromium", _chromium)
+ENGINES.register("torch", _torch)
+ENGINES.register("torch:1-thread", _torch_one_thread)
+ENGINES.register("llama.cpp", _llama_cpp)
+
+
+def runner(name: str, *, timeout: float = 600.0) -> Runner:
+    """The engine of a name; `reference:PROFILE`, `faulty:NAME@LAYER` and `process:COMMAND` too.
+
+    Raises:
+        UnknownNameError: no engine has this name.
+    """
+    kind, _, rest = name.partition(":")
+    if kind == "reference" and rest:
+        return _reference(rest)
+    if kind == "faulty":
+        from trlm_lab.backends.faulty import FaultyRunner
+
+        return FaultyRunner(name)
+    if kind == "process":
+        from trlm_lab.backends.process import ProcessRunner
+
+        return ProcessRunner(rest, timeout=timeout)
+    return ENGINES[name]()
+
+
+def needs_model_dir(name: str) -> bool:
+    """Whether an engine reads a model directory and not the `.slm`."""
+    return name.split(":")[0] in ("torch", "llama.cpp", "process")

@@ -1,0 +1,192 @@
+"""Stage 4: cases run in engines; their checkpoints are hashed and, where wanted, stored.
+
+The oracle is one more engine here. A stored trace is reused case by case after every digest has
+been recomputed from the arrays; a trace of which only digests are kept is reused by its key.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.base.interfaces import Runner, Session, Subject, TraceView
+from trlm_lab.base.records import (
+    Case,
+    CaseSuite,
+    CaseTrace,
+    EngineIdentity,
+    Observation,
+    TraceRecord,
+)
+from trlm_lab.errors import EngineMissingError
+from trlm_lab.flows.identity import package_sha256
+from trlm_lab.flows.progress import Meter
+from trlm_lab.flows.workspace import Workspace
+from trlm_lab.traces import TraceStore, TraceWriter, hash_only
+
+
+@dataclass(frozen=True)
+class Task:
+    """One engine to run on one subject over one suite; `keep` stores the arrays."""
+
+    engine: str
+    label: str
+    runner: Runner
+    subject: Subject
+    suite: CaseSuite
+    keep: bool = False
+    parents: tuple[str, ...] = ()
+    node_type: str = "trace"
+
+    @property
+    def name(self) -> str:
+        """A file-safe name of the trace."""
+        return f"{self.engine}-{self.label}-{self.suite.name}".replace("@", "-").replace(":", "-")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """The result of a task: its record, its receipt node, its stored arrays if kept."""
+
+    task: Task
+    record: TraceRecord
+    node: str
+    view: TraceView | None = None
+
+
+def run_tasks(ws: Workspace, tasks: list[Task], *, workers: int = 2) -> list[Ran]:
+    """Run tasks, `workers` at a time, in the order given; the first error stops the rest."""
+    for task in tasks:
+        _require(task)
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        futures = [pool.submit(run_task, ws, task) for task in tasks]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise
+
+
+def _require(task: Task) -> None:
+    here = task.runner.availability()
+    if not here.available:
+        raise EngineMissingError(where=task.engine, reason=here.reason, remedy=here.fix)
+
+
+def run_task(ws: Workspace, task: Task) -> Ran:
+    """Run one task and write its receipt."""
+    title = f"{task.engine} on {task.label}"
+    with ws.board.meter(title, task.suite.tokens, "tokens") as meter:
+        ran = _stored(ws, task, meter) if task.keep else _digested(ws, task, meter)
+    record, view = ran
+    cases = [ws.store.add("case", case.to_map(), []) for case in task.suite.cases]
+    node = ws.store.add(
+        task.node_type,
+        {
+            "trace_id": record.trace_id,
+            "engine": record.engine.to_map(),
+            "trace_blob": ws.store.put_value(record.to_map()),
+        },
+        [*task.parents, *cases],
+    )
+    return Ran(task, record, node, view)
+
+
+def _inputs(task: Task, case: Case | None = None) -> dict[str, Any]:
+    here = task.runner.availability()
+    return {
+        "engine": task.engine,
+        "version": here.version,
+        "features": list(here.features),
+        "package": package_sha256(),
+        "subject": dict(task.subject.ids or {}),
+        "cases": case.digest if case else task.suite.digest,
+    }
+
+
+def _stored(ws: Workspace, task: Task, meter: Meter) -> tuple[TraceRecord, TraceView]:
+    path = ws.traces / f"{task.name}.zarr"
+    inputs = _inputs(task)
+    known = ws.recall(task.name, inputs)
+    if known is not None and _still_sound(path, known):
+        meter.advance(task.suite.tokens)
+        return TraceRecord.from_map(known), TraceStore(path)
+    if path.exists() and ws.recall(f"{task.name}.begun", inputs) is None:
+        ws.drop(path)
+    with task.runner.open(task.subject) as session:
+        writer = TraceWriter(path, session.identity, dict(task.subject.ids or {}))
+        ws.remember(f"{task.name}.begun", inputs, True)
+        for case in task.suite.cases:
+            writer.write_case(case, session.run(case))
+            meter.advance(len(case.token_ids))
+    store = TraceStore(path)
+    record = store.record()
+    ws.remember(task.name, inputs, record.to_map())
+    return record, store
+
+
+def _still_sound(path: Path, known: dict[str, Any]) -> bool:
+    """Whether the arrays on disk still hash to the remembered record."""
+    from trlm_lab.errors import TrlmError
+
+    if not path.exists():
+        return False
+    try:
+        store = TraceStore(path)
+        store.verify()
+    except TrlmError:
+        return False
+    return store.record().to_map() == known
+
+
+def _digested(ws: Workspace, task: Task, meter: Meter) -> tuple[TraceRecord, None]:
+    """Run without storing arrays; finished cases are remembered one by one."""
+    opened = _Lazy(lambda: task.runner.open(task.subject))
+    rows: list[dict[str, Any]] = []
+    try:
+        for case in task.suite.cases:
+            stage = f"{task.name}.{case.case_id}"
+            row = ws.once(stage, _inputs(task, case), lambda c=case: _digest(opened.get(), c))
+            rows.append(row)
+            meter.advance(len(case.token_ids))
+    finally:
+        opened.close()
+    identity = EngineIdentity(**rows[0]["engine"])
+    cases = tuple(TraceRecord.from_map(row).cases[0] for row in rows)
+    return TraceRecord(identity, dict(task.subject.ids or {}), cases), None
+
+
+def _digest(session: Session, case: Case) -> dict[str, Any]:
+    run_digests: Callable[[Case], CaseTrace] | None = getattr(session, "run_digests", None)
+    trace = run_digests(case) if run_digests else hash_only(case, session.run(case))
+    return TraceRecord(session.identity, {}, (trace,)).to_map()
+
+
+class _Lazy:
+    """A session that is opened only if some case really has to run."""
+
+    def __init__(self, make: Callable[[], Session]) -> None:
+        self._make = make
+        self._session: Session | None = None
+        self._lock = threading.Lock()
+
+    def get(self) -> Session:
+        with self._lock:
+            if self._session is None:
+                self._session = self._make().__enter__()
+            return self._session
+
+    def close(self) -> None:
+        if self._session is not None:
+            self._session.__exit__(None, None, None)
+
+
+def observe(runner: Runner, subject: Subject, case: Case) -> Iterator[Observation]:
+    """The observations of one case in a session of its own."""
+    with runner.open(subject) as session:
+        yield from session.run(case)
