@@ -6,6 +6,7 @@ from trlm_lab.base.records.comparison import (
     CaseComparison,
     CheckpointComparison,
     Comparison,
+    LogitMetrics,
     Metrics,
 )
 from trlm_lab.base.records.config import EffectiveConfig, SourceDefault, SourceDefaults
@@ -34,6 +35,7 @@ __all__ = [
     "EngineIdentity",
     "Ledger",
     "LedgerEntry",
+    "LogitMetrics",
     "Metrics",
     "Mismatch",
     "Node",

@@ -34,6 +34,33 @@ class Metrics:
 
 
 @dataclass(frozen=True)
+class LogitMetrics:
+    """What a change of logits means for the next token; reported, never judged by.
+
+    KL in nats, forward is KL(reference || candidate); `top_k_agreement` the share of the
+    reference's k highest ids that the candidate has too; `top1_equal` counts positions with one
+    greedy token; `margin_min` the reference's smallest gap between its two highest logits;
+    `rank_max` the worst place (0 is first) of the reference's greedy token with the candidate.
+    """
+
+    positions: int
+    top_k: int
+    kl_forward_max: float
+    kl_forward_mean: float
+    kl_reverse_max: float
+    kl_reverse_mean: float
+    top_k_agreement_min: float
+    top_k_agreement_mean: float
+    top1_equal: int
+    margin_min: float
+    rank_max: int
+
+    def to_map(self) -> dict[str, Any]:
+        """Canonical map."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
 class CheckpointComparison:
     """One checkpoint of one case; `index` is the first failing logical index, with both bits."""
 
@@ -46,11 +73,13 @@ class CheckpointComparison:
     reference_bits: str | None = None
     candidate_bits: str | None = None
     note: str = ""
+    logits: LogitMetrics | None = None
 
     def to_map(self) -> dict[str, Any]:
         """Canonical map."""
         row = dict(vars(self))
         row["outcome"] = self.outcome.value
+        row["logits"] = None if self.logits is None else self.logits.to_map()
         row["metrics"] = None if self.metrics is None else self.metrics.to_map()
         row["index"] = None if self.index is None else list(self.index)
         return row
