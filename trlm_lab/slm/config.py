@@ -28,9 +28,9 @@ FLOAT_KEYS: dict[str, str] = {"rope_theta_bits": "rope_theta", "rms_eps_bits": "
 ROPE_ORDERS = ("half_split", "interleaved", "none")
 
 
-def shape_fields(config: dict[str, Any]) -> dict[str, int]:
+def shape_fields(config: dict[str, Any]) -> dict[str, Any]:
     """The header's shape fields, from the configuration."""
-    shapes = {name: int(config[key]) for name, key in SHAPE_KEYS.items()}
+    shapes: dict[str, Any] = {name: int(config[key]) for name, key in SHAPE_KEYS.items()}
     return shapes | {name: bits_of(np.float32(config[key])) for name, key in FLOAT_KEYS.items()}
 
 
