@@ -236,7 +236,7 @@ class ProcessReportError(InfrastructureError):
     """A runtime whose report.json is missing or malformed."""
 
     code = "PROCESS_REPORT"
-    rule = "{detail}{stderr}"
+    rule = "{detail}"
     fix = "write report.json as docs/process-adapter.md says"
 
 
@@ -608,3 +608,172 @@ class EngineMissingError(InfrastructureError):
     code = "ENGINE_MISSING"
     rule = "{reason}"
     fix = "{remedy}"
+
+
+# --- traces --------------------------------------------------------------------------------------
+
+
+class ObservationError(InfrastructureError):
+    """A stream of observations that breaks the rules of a trace."""
+
+    code = "OBSERVATION"
+    rule = "the engine yielded {detail}"
+    fix = "yield token_ids first, then each known name once, with the shapes of one case"
+
+
+class NotATraceError(Refused):
+    """A path that holds no trace."""
+
+    code = "NOT_A_TRACE"
+    rule = "this is no trace directory: {detail}"
+    fix = "name a directory that a capture wrote, or an empty or new one to write to"
+
+
+class TraceSubjectError(Refused):
+    """A trace directory that belongs to another engine, subject or case."""
+
+    code = "TRACE_SUBJECT"
+    rule = "the trace there has {part} = {found}, this run has {wanted}"
+    fix = "write to another directory; one directory holds one engine on one subject"
+
+
+class TraceCorruptError(Refused):
+    """A file of a trace that does not agree with the declared digests."""
+
+    code = "TRACE_CORRUPT"
+    rule = "{detail}"
+    fix = "restore the file from another copy, or delete the case directory and capture again"
+
+
+class TraceMissingError(Refused):
+    """A case or array that the trace does not hold."""
+
+    code = "TRACE_MISSING"
+    rule = "the trace holds no {kind} {name!r}"
+    fix = "list what it holds with case_ids() and names()"
+
+
+# --- judging: compare, calibrate, bisection --------------------------------------------------------
+
+
+class NothingToCompareError(UsageError):
+    """A comparison of no case at all, which nothing could fail."""
+
+    code = "NOTHING_TO_COMPARE"
+    rule = "the reference trace holds no case to compare"
+    fix = "capture at least one case, or name cases that the reference trace holds"
+
+
+class CalibrationEmptyError(UsageError):
+    """A policy asked from no measurement."""
+
+    code = "CALIBRATION_EMPTY"
+    rule = "no calibration case was measured"
+    fix = "measure the noise floor over at least one case before a policy is made"
+
+
+class CalibrationPairError(Refused):
+    """An oracle and a reference that do not show the same arrays."""
+
+    code = "CALIBRATION_PAIR"
+    rule = "{detail}"
+    fix = "capture both over the same case with the same checkpoints"
+
+
+class CalibrationOverlapError(Refused):
+    """Judged cases among the calibration cases."""
+
+    code = "CALIBRATION_OVERLAP"
+    rule = "judged and calibration cases share {shared}"
+    fix = "calibrate and judge on disjoint cases; neither id nor content may occur in both"
+
+
+class PolicyFactorError(UsageError):
+    """A safety factor that sets the limit below the floor, or no number."""
+
+    code = "POLICY_FACTOR"
+    rule = "the safety factor {factor} is no finite number of 1 or more"
+    fix = "declare the factor before the measurement; 4 is the default"
+
+
+class PolicyFrozenError(Refused):
+    """An attempt to write another policy over a frozen one."""
+
+    code = "POLICY_FROZEN"
+    rule = "{path} holds the frozen policy {held}; the new one is {new}"
+    fix = "raise the version and write it to a file of its own; a frozen policy never changes"
+
+
+class PolicyFileError(Refused):
+    """A policy file that is malformed or is not the policy it is said to be."""
+
+    code = "POLICY_FILE"
+    rule = "{detail}"
+    fix = "restore the frozen file, or calibrate and freeze again under a new version"
+
+
+class ExpectationError(Refused):
+    """A table of expected boundaries that cannot be read."""
+
+    code = "EXPECTATION"
+    rule = "{detail}"
+    fix = "give each fault a name, a boundary of the ladder and, where it has one, a layer"
+
+
+# --- ops and the reference engine -----------------------------------------------------------------
+
+
+class ShapeMismatchError(Refused):
+    """An operand whose shape does not fit the operator."""
+
+    code = "SHAPE_MISMATCH"
+    rule = "{name} has the shape {got}, needed is {expected}"
+    fix = "pass arrays in the layout that the operator's documentation names"
+
+
+class AllKeysMaskedError(Refused):
+    """A softmax row in which no key is visible."""
+
+    code = "ALL_KEYS_MASKED"
+    rule = "row {row} has every key masked, so its softmax is undefined"
+    fix = "leave at least one key visible to every query; padding queries cannot be evaluated"
+
+
+class TokenRangeError(Refused):
+    """A token id outside the vocabulary."""
+
+    code = "TOKEN_RANGE"
+    rule = "token {token} at index {index} is outside the vocabulary of {vocab}"
+    fix = "encode the text with the model's own tokenizer"
+
+
+class OperatorInputError(Refused):
+    """A missing, unknown or ill-typed operand of a named operator."""
+
+    code = "OPERATOR_INPUT"
+    rule = "{detail}"
+    fix = "see the operator's list of arrays and parameters: {wanted}"
+
+
+class ModelFilesError(Refused):
+    """A model that lacks a tensor or field which the forward pass needs, or has it otherwise."""
+
+    code = "MODEL_FILES"
+    rule = "{detail}"
+    fix = "pack or convert the model again from its pinned source"
+
+
+class UnsupportedModelError(Refused):
+    """A model behaviour that this engine does not implement; nothing is approximated."""
+
+    code = "NOT_SUPPORTED"
+    rule = "{detail}"
+    fix = "use an engine that lists this feature"
+
+
+class ContextLengthError(Refused):
+    """A case longer than the context that the model declares."""
+
+    code = "CONTEXT_LENGTH"
+    rule = "{tokens} tokens exceed the declared context of {limit}"
+    fix = "shorten the case"

@@ -1,0 +1,82 @@
+"""Verification of a trace directory: every byte of every file follows from the declared digests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.base.blobs import file_sha256
+from trlm_lab.base.records import EngineIdentity
+from trlm_lab.errors import TraceCorruptError
+from trlm_lab.traces.documents import (
+    DOCUMENT,
+    StoredCase,
+    array_documents,
+    case_document,
+    chunk_path,
+    header_document,
+    root_document,
+    to_bytes,
+)
+
+#: Leftovers of an interrupted atomic write; the writer removes them, readers pass over them.
+TEMPORARY = ".tmp-"
+
+
+def verify_case(directory: Path, stored: StoredCase) -> None:
+    """Compare all files of a complete case with its declarations.
+
+    Raises:
+        TraceCorruptError: at the first file that is changed, lost or foreign.
+    """
+    _require_bytes(directory / DOCUMENT, to_bytes(case_document(stored)))
+    documents = array_documents(stored.trace)
+    for array, document in documents.items():
+        _require_bytes(directory / array / DOCUMENT, to_bytes(document))
+    expected = {directory / DOCUMENT, *(directory / array / DOCUMENT for array in documents)}
+    for digest in stored.trace.arrays:
+        path = directory / chunk_path(digest.name, len(digest.shape))
+        _require_file(path)
+        got = file_sha256(path)
+        if got != digest.sha256:
+            detail = f"{digest.name} hashes to {got}, declared is {digest.sha256}"
+            raise TraceCorruptError(where=str(path), detail=detail)
+        expected.add(path)
+    _require_nothing_else(directory, expected)
+
+
+def verify_root(
+    root: Path,
+    data: bytes,
+    identity: EngineIdentity,
+    subject: dict[str, Any],
+    cases: dict[str, StoredCase],
+) -> None:
+    """Compare the root document with the engine, the subject and the complete cases.
+
+    Raises:
+        TraceCorruptError: a byte differs, a listed case is lost, or a file is foreign.
+    """
+    if data != to_bytes(root_document(header_document(identity, subject), cases)):
+        detail = "its list of cases contradicts the case groups"
+        raise TraceCorruptError(where=str(root / DOCUMENT), detail=detail)
+    for path in root.iterdir():
+        if path.is_file() and path.name != DOCUMENT and not path.name.startswith(TEMPORARY):
+            raise TraceCorruptError(where=str(path), detail="a foreign file")
+
+
+def _require_file(path: Path) -> None:
+    if not path.is_file():
+        raise TraceCorruptError(where=str(path), detail="the file is lost")
+
+
+def _require_bytes(path: Path, expected: bytes) -> None:
+    _require_file(path)
+    if path.read_bytes() != expected:
+        raise TraceCorruptError(where=str(path), detail="its bytes contradict the digests")
+
+
+def _require_nothing_else(directory: Path, expected: set[Path]) -> None:
+    for path in sorted(directory.rglob("*")):
+        if path.is_file() and path not in expected:
+            raise TraceCorruptError(where=str(path), detail="a foreign file")

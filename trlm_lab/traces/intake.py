@@ -1,0 +1,124 @@
+"""The one door through which observations enter a trace: checked, hashed once, put in order.
+
+Hashing (and storing) runs in a background thread, so that it overlaps with the engine.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from trlm_lab.base.records import (
+    ArrayDigest,
+    Case,
+    CaseTrace,
+    EngineIdentity,
+    Observation,
+    TraceRecord,
+)
+from trlm_lab.errors import ObservationError
+from trlm_lab.traces.places import place_of, trace_order
+
+#: Observations that may wait for the background thread: about one layer of a llama.
+WAITING = 24
+
+
+class Extents:
+    """The sizes that one case gives to the axis letters; every array must agree with them."""
+
+    def __init__(self, tokens: int) -> None:
+        self._sizes: dict[str, int] = {"T": tokens, "S": tokens}
+
+    def admit(self, name: str, shape: tuple[int, ...]) -> None:
+        """Raise ObservationError where the shape of `name` contradicts the arrays before it."""
+        place = place_of(name)
+        if 0 in shape:
+            raise ObservationError(where=name, detail=f"an empty array of shape {list(shape)}")
+        if place.axes is None:
+            return
+        if len(shape) != len(place.axes):
+            raise ObservationError(where=name, detail=f"shape {list(shape)} for axes {place.axes}")
+        for axis, size in zip(place.axes, shape, strict=True):
+            known = self._sizes.setdefault(axis, size)
+            if size != known:
+                detail = f"{size} on axis {axis}, which has {known} in this case"
+                raise ObservationError(where=name, detail=detail)
+
+
+def admitted(case: Case, observations: Iterable[Observation]) -> Iterator[Observation]:
+    """Pass observations on, checked: token ids first, known names, once each, agreeing shapes.
+
+    Raises:
+        ObservationError: the engine broke one of these rules.
+    """
+    extents, seen = Extents(len(case.token_ids)), set[str]()
+    for observation in observations:
+        name = observation.name
+        if not seen:
+            _check_token_ids(case, observation)
+        if name in seen:
+            raise ObservationError(where=f"{case.case_id}/{name}", detail="the same name twice")
+        extents.admit(name, observation.values.shape)
+        seen.add(name)
+        yield observation
+    if not seen:
+        raise ObservationError(where=case.case_id, detail="nothing at all")
+
+
+def _check_token_ids(case: Case, first: Observation) -> None:
+    where = f"{case.case_id}/{first.name}"
+    if first.name != "token_ids":
+        raise ObservationError(where=where, detail="another array before token_ids")
+    if first.values.dtype != np.int64 or first.values.tolist() != list(case.token_ids):
+        raise ObservationError(where=where, detail="token ids other than those of the case")
+
+
+def digest_stream(
+    case: Case,
+    observations: Iterable[Observation],
+    work: Callable[[Observation], ArrayDigest],
+) -> CaseTrace:
+    """Run `work` on each admitted observation in a background thread and collect the digests.
+
+    A generator that is left early (by an error on either side) is closed.
+    """
+    digests: list[ArrayDigest] = []
+    waiting: deque[Future[ArrayDigest]] = deque()
+    try:
+        with ThreadPoolExecutor(1, thread_name_prefix="trace") as pool:
+            for observation in admitted(case, observations):
+                waiting.append(pool.submit(work, observation))
+                if len(waiting) > WAITING:
+                    digests.append(waiting.popleft().result())
+            digests.extend(future.result() for future in waiting)
+    finally:
+        close: Any = getattr(observations, "close", None)
+        if close is not None:
+            close()
+    return CaseTrace(case.case_id, case.digest, in_trace_order(digests))
+
+
+def in_trace_order(digests: Iterable[ArrayDigest]) -> tuple[ArrayDigest, ...]:
+    """Digests sorted by `trace_order`, whatever order the engine used."""
+    return tuple(sorted(digests, key=lambda digest: trace_order(digest.name)))
+
+
+def hash_only(case: Case, observations: Iterable[Observation]) -> CaseTrace:
+    """Digests of a case whose arrays are not kept.
+
+    Raises:
+        ObservationError: the stream breaks a rule of `admitted`.
+    """
+    return digest_stream(case, observations, ArrayDigest.of)
+
+
+def trace_record(
+    identity: EngineIdentity, subject: dict[str, Any], cases: Iterable[CaseTrace]
+) -> TraceRecord:
+    """The record of a run, cases sorted by id, so that its content id knows no order of work."""
+    ordered = tuple(sorted(cases, key=lambda case: case.case_id))
+    return TraceRecord(identity, dict(subject), ordered)

@@ -1,0 +1,88 @@
+"""Where a named array lies in a case group, which axes it has, and the order of names.
+
+Layer checkpoints of one operator share one stored array `layers.<op>` with the axis L in front.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from trlm_lab.base.names import (
+    CHECKPOINT_AXES,
+    LAYER_CHECKPOINTS,
+    ladder_rank,
+    parse_checkpoint,
+)
+from trlm_lab.errors import ObservationError, UnknownNameError
+
+#: Arrays beside the checkpoints: what went in, the best logits, the greedy continuation.
+INPUT_NAMES: tuple[str, ...] = ("token_ids", "position_ids", "attention_mask")
+AFTER_NAMES: tuple[str, ...] = ("logits.topk_ids", "logits.topk_values", "generated")
+OTHER_AXES: dict[str, tuple[str, ...]] = {
+    "token_ids": ("T",),
+    "position_ids": ("T",),
+    "attention_mask": ("T",),
+    "logits.topk_ids": ("T", "TOPK"),
+    "logits.topk_values": ("T", "TOPK"),
+    "generated": ("G",),
+}
+#: Free names, such as `step3.logits` or `logits.chunk0`; none may look like a stacked array.
+_FREE_NAME = re.compile(r"(?!layers\.)[a-z][a-z0-9_]{0,63}(\.[a-z0-9_]{1,64}){0,7}\Z")
+_STEP = re.compile(r"step(0|[1-9][0-9]{0,8})\.(.+)\Z")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A slab of the stored array `array`: the whole of it, or one index on its layer axis.
+
+    `axes` are the axis letters of the slab (without L), or None where the name fixes none.
+    """
+
+    array: str
+    layer: int | None
+    axes: tuple[str, ...] | None
+
+    def dimensions(self, rank: int) -> tuple[str, ...]:
+        """Dimension names of the stored array, whose slabs have `rank` axes."""
+        axes = self.axes or tuple(f"{self.array}.{i}" for i in range(rank))
+        return axes if self.layer is None else ("L", *axes)
+
+
+def place_of(name: str) -> Place:
+    """Where the array `name` is stored.
+
+    Raises:
+        ObservationError: no array of a trace may have this name.
+    """
+    try:
+        point = parse_checkpoint(name)
+    except UnknownNameError:
+        if name not in OTHER_AXES and not _FREE_NAME.match(name):
+            raise ObservationError(where=name, detail="a name that is no array name") from None
+        return Place(name, None, OTHER_AXES.get(name))
+    if point.layer is None:
+        return Place(point.op, None, CHECKPOINT_AXES[point.op])
+    return Place(f"layers.{point.op}", point.layer, CHECKPOINT_AXES[point.op])
+
+
+def trace_order(name: str) -> tuple[Any, ...]:
+    """Sort key of array names: inputs, the ladder, the best logits, decoding steps, the rest."""
+    if name in INPUT_NAMES:
+        return (0, INPUT_NAMES.index(name))
+    if name in AFTER_NAMES:
+        return (2, AFTER_NAMES.index(name))
+    step = _STEP.match(name)
+    if step:
+        return (3, int(step[1]), trace_order(step[2]))
+    try:
+        return (1, ladder_rank(name))
+    except UnknownNameError:
+        return (4, name)
+
+
+def is_stacked(array: str) -> bool:
+    """Whether a stored array holds one slab a layer."""
+    prefix, _, op = array.partition(".")
+    return prefix == "layers" and op in LAYER_CHECKPOINTS
