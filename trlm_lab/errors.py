@@ -777,3 +777,86 @@ class ContextLengthError(Refused):
     code = "CONTEXT_LENGTH"
     rule = "{tokens} tokens exceed the declared context of {limit}"
     fix = "shorten the case"
+
+
+# --- backends: the browser -------------------------------------------------------------------------
+
+
+class BrowserMissingError(InfrastructureError):
+    """No browser, or no Playwright to drive it."""
+
+    code = "BROWSER_MISSING"
+    rule = "{detail}"
+    fix = "run `{command}`, or set TRLM_CHROMIUM to the executable of a Chromium"
+
+
+class PageMissingError(InfrastructureError):
+    """A file of the page, or the WebAssembly module, that is not where it belongs."""
+
+    code = "PAGE_MISSING"
+    rule = "the file is missing"
+    fix = "use a complete checkout; `make wasm` builds the module"
+
+
+class BrowserStartError(InfrastructureError):
+    """A browser that is there and does not start."""
+
+    code = "BROWSER_START"
+    rule = "the browser did not start: {detail}"
+    fix = "start `{executable} --headless` by hand and see what it lacks"
+
+
+class BrowserPageError(InfrastructureError):
+    """A page that crashed, threw, wrote an error to its console or lost its browser."""
+
+    code = "BROWSER_PAGE"
+    rule = "the page failed: {detail}"
+    fix = "open the page by hand with `python -m trlm_lab.backends.browser.serve` and try the same"
+
+
+class BrowserTimeoutError(InfrastructureError):
+    """A browser that gave no sign of life for too long."""
+
+    code = "BROWSER_TIMEOUT"
+    rule = "the browser gave no sign of life for {seconds:g} s"
+    fix = "raise the idle limit, or take shorter cases"
+
+
+class FrameError(InfrastructureError):
+    """Bytes from the page that are no frame of observations, or not the ones announced."""
+
+    code = "FRAME"
+    rule = "the page sent a malformed frame: {detail}"
+    fix = "take page and package from one release"
+
+
+class TransferCorruptError(InfrastructureError):
+    """Bytes that hash to something else on this side than on the other."""
+
+    code = "TRANSFER_CORRUPT"
+    rule = "the SHA-256 is {got} here and {expected} in the worker"
+    fix = "run again; the bytes changed under way or the file changed during the run"
+
+
+class ArtifactNeededError(UsageError):
+    """An engine that runs packed artifacts, opened on something else."""
+
+    code = "ARTIFACT_NEEDED"
+    rule = "{engine} runs a packed artifact and was given none"
+    fix = "pack the model first and give the .slm file"
+
+
+class SessionStateError(UsageError):
+    """A call that the session cannot serve now."""
+
+    code = "SESSION_STATE"
+    rule = "the session is {state}"
+    fix = "finish or close the run before the next one; open a new session once this one is closed"
+
+
+class EngineRefusedError(Refused):
+    """An artifact or a case that the engine itself turned down, with its own code."""
+
+    code = "ENGINE_REFUSED"
+    rule = "{engine_code}: {detail}"
+    fix = "{remedy_text}"

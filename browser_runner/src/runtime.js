@@ -1,0 +1,190 @@
+// The WebAssembly module behind plain methods; docs/abi.md describes what it exports.
+
+import { Problem } from "./problem.js";
+
+const ABI_VERSION = 1;
+const VERIFY_SELF_HASH = 1;
+const INFO_KEYS = ["vocab", "hidden", "layers", "heads", "kv_heads", "head_dim", "ffn",
+  "max_position_embeddings", "tied", "cached", "dtype"];
+const DTYPES = { 1: "f32", 4: "q8_r128" };
+
+/** What to do about a refusal of the runtime, by the hundreds of its code. */
+const FIXES = {
+  1: "fetch or pack the file again: it is damaged, or of another version of the format",
+  2: "pack the model again with a configuration that this runtime computes",
+  3: "pack the model again: its tensors are not those of its configuration",
+  4: "change the case: token ids, length, positions or mask",
+  5: "close other tabs, or take a smaller model or a shorter case",
+};
+
+/** One instance of the module, with at most one model in it. */
+export class Runtime {
+  #x;
+  #model = 0;
+
+  constructor(instance) {
+    this.#x = instance.exports;
+    const version = this.#x.trlm_abi_version?.();
+    if (version !== ABI_VERSION) {
+      const detail = `the module's interface is version ${version}, this page speaks ${ABI_VERSION}`;
+      throw new Problem("ABI_VERSION", "module", detail, "take page and module from one release");
+    }
+  }
+
+  /** Compile and start a module from its bytes. */
+  static async start(bytes) {
+    try {
+      const { instance } = await WebAssembly.instantiate(bytes, {});
+      return new Runtime(instance);
+    } catch (error) {
+      if (error instanceof Problem) throw error;
+      const fix = "build the module again, or use a current browser";
+      throw new Problem("MODULE", "module", error.message, fix);
+    }
+  }
+
+  /** 0 for a sound build; bit 0 marks the deliberately wrong one. */
+  get buildFlags() {
+    return this.#x.trlm_build_flags();
+  }
+
+  /** Bytes of the runtime's memory now. */
+  get memoryBytes() {
+    return this.#x.memory.buffer.byteLength;
+  }
+
+  /** Reserve `length` bytes, growing the memory once. */
+  reserve(length, what) {
+    const address = this.#x.trlm_alloc(length) >>> 0;
+    if (address === 0) {
+      const detail = `the browser gives no ${length} bytes of memory`;
+      throw new Problem("OUT_OF_MEMORY", what, detail, FIXES[5]);
+    }
+    return address;
+  }
+
+  /** Give a reservation back. */
+  release(address, length) {
+    this.#x.trlm_free(address, length);
+  }
+
+  /** A fresh view of memory; valid until the next call into the module. */
+  bytes(address, length) {
+    return new Uint8Array(this.#x.memory.buffer, address, length);
+  }
+
+  /** SHA-256 of `length` bytes at `address`, computed inside, without a copy; hex. */
+  sha256(address, length) {
+    const out = this.reserve(32, "digest");
+    this.#check(this.#x.trlm_sha256(address, length, out));
+    const digest = Array.from(this.bytes(out, 32), (b) => b.toString(16).padStart(2, "0")).join("");
+    this.release(out, 32);
+    return digest;
+  }
+
+  /** Check the file at `address` and open it in place. */
+  openModel(address, length) {
+    this.#model = this.#x.trlm_model_load(address, length);
+    if (this.#model === 0) throw this.#lastProblem();
+    this.#check(this.#x.trlm_model_verify(this.#model, VERIFY_SELF_HASH));
+  }
+
+  /** Forget the model. */
+  closeModel() {
+    if (this.#model !== 0) this.#x.trlm_model_free(this.#model);
+    this.#model = 0;
+  }
+
+  /** Shape and storage of the open model. */
+  info() {
+    const values = INFO_KEYS.map((name, key) => [name, this.#x.trlm_model_info(this.#model, key)]);
+    const { cached, dtype, tied, ...shape } = Object.fromEntries(values);
+    return { ...shape, tied: tied === 1, weights: DTYPES[dtype] ?? `dtype ${dtype}` };
+  }
+
+  /** Begin a case `{token_ids, position_ids?, attention_mask?}` with an empty cache. */
+  begin(testCase) {
+    const { token_ids: ids, position_ids: positions, attention_mask: mask } = testCase;
+    const places = [this.#place(ids, 4), this.#place(positions, 4), this.#place(mask, 1)];
+    const [atIds, atPositions, atMask] = places.map(({ address }) => address);
+    const begin = this.#x.trlm_case_begin;
+    const status = begin(this.#model, atIds, ids.length, atPositions, atMask, 0);
+    for (const { address, length } of places) if (address !== 0) this.release(address, length);
+    this.#check(status);
+  }
+
+  /** Steps of the running case. */
+  get steps() {
+    return this.#x.trlm_case_steps(this.#model);
+  }
+
+  /** Make one step; false where none was left. */
+  step() {
+    return this.#check(this.#x.trlm_case_step(this.#model)) === 1;
+  }
+
+  /** Checkpoints of the last step: `{name, dtype, shape, bytes}`, views valid until the next call. */
+  checkpoints() {
+    const count = this.#x.trlm_checkpoint_count(this.#model);
+    const places = Array.from({ length: count }, (_, i) => this.#checkpoint(i));
+    return places.map(({ address, length, ...row }) => ({
+      ...row, dtype: "float32", bytes: this.bytes(address, length),
+    }));
+  }
+
+  /** The two top-k observations of logits of shape (rows, vocab), after the last step. */
+  topk(rows, k) {
+    const n = rows * k;
+    const ids = this.reserve(8 * n, "top-k");
+    const values = this.reserve(4 * n, "top-k");
+    try {
+      this.#check(this.#x.trlm_topk(this.#model, k, ids, values));
+      const shape = [rows, k];
+      const idBytes = this.bytes(ids, 8 * n).slice();
+      const valueBytes = this.bytes(values, 4 * n).slice();
+      return [
+        { name: "logits.topk_ids", dtype: "int64", shape, bytes: idBytes },
+        { name: "logits.topk_values", dtype: "float32", shape, bytes: valueBytes },
+      ];
+    } finally {
+      this.release(ids, 8 * n);
+      this.release(values, 4 * n);
+    }
+  }
+
+  #place(values, width) {
+    if (values === undefined || values === null) return { address: 0, length: 0 };
+    const length = width * values.length;
+    const address = this.reserve(length, "case");
+    const { buffer } = this.#x.memory;
+    const View = width === 4 ? Uint32Array : Uint8Array;
+    new View(buffer, address, values.length).set(values);
+    return { address, length };
+  }
+
+  #checkpoint(i) {
+    const x = this.#x;
+    const m = this.#model;
+    const name = this.#text(x.trlm_checkpoint_name_ptr(m, i), x.trlm_checkpoint_name_len(m, i));
+    const rank = x.trlm_checkpoint_rank(m, i);
+    const shape = Array.from({ length: rank }, (_, axis) => x.trlm_checkpoint_dim(m, i, axis) >>> 0);
+    const address = x.trlm_checkpoint_data(m, i) >>> 0;
+    return { name, shape, address, length: 4 * (x.trlm_checkpoint_len(m, i) >>> 0) };
+  }
+
+  #text(address, length) {
+    return new TextDecoder().decode(this.bytes(address >>> 0, length >>> 0));
+  }
+
+  #check(status) {
+    if (status < 0) throw this.#lastProblem();
+    return status;
+  }
+
+  #lastProblem() {
+    const x = this.#x;
+    const part = (i) => this.#text(x.trlm_last_error_ptr(i), x.trlm_last_error_len(i));
+    const hundreds = Math.floor(x.trlm_last_error_code() / 100);
+    return new Problem(part(0), part(1), part(2), FIXES[hundreds] ?? "");
+  }
+}
