@@ -860,3 +860,11 @@ class EngineRefusedError(Refused):
     code = "ENGINE_REFUSED"
     rule = "{engine_code}: {detail}"
     fix = "{remedy_text}"
+
+
+class NoRunError(UsageError):
+    """A directory without a run where one is expected."""
+
+    code = "NO_RUN"
+    rule = "no readable plan of a run here ({detail})"
+    fix = "make one with `trlm demo` or `trlm run SOURCE --out DIR`"

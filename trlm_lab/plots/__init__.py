@@ -1,0 +1,17 @@
+"""Figures: each function draws records that others computed, and returns figure and table."""
+
+from trlm_lab.plots.depth import error_by_depth
+from trlm_lab.plots.exactness import exactness_matrix
+from trlm_lab.plots.graph import receipt_graph
+from trlm_lab.plots.heatmap import layer_operator_heatmap
+from trlm_lab.plots.result import PlotResult
+from trlm_lab.plots.ulp import ulp_histogram
+
+__all__ = [
+    "PlotResult",
+    "error_by_depth",
+    "exactness_matrix",
+    "layer_operator_heatmap",
+    "receipt_graph",
+    "ulp_histogram",
+]
