@@ -11,7 +11,6 @@ from typing import Any
 
 from trlm_lab.base.names import (
     CHECKPOINT_AXES,
-    LAYER_CHECKPOINTS,
     ladder_rank,
     parse_checkpoint,
 )
@@ -80,9 +79,3 @@ def trace_order(name: str) -> tuple[Any, ...]:
         return (1, ladder_rank(name))
     except UnknownNameError:
         return (4, name)
-
-
-def is_stacked(array: str) -> bool:
-    """Whether a stored array holds one slab a layer."""
-    prefix, _, op = array.partition(".")
-    return prefix == "layers" and op in LAYER_CHECKPOINTS

@@ -81,9 +81,10 @@ class TraceWriter:
         self._cases = dict(store.stored)
 
     def _difference(self, found: dict[str, Any]) -> dict[str, str]:
-        """The first field of engine or subject that differs; the seal differs at the least."""
+        """The first field of engine or subject that differs."""
         there, here = _flat(found["attributes"]), _flat(self._header["attributes"])
-        part = next(key for key in [*here, *there] if here.get(key) != there.get(key))
+        parts = [key for key in {**here, **there} if key != "record_sha256"]
+        part = next(key for key in parts if here.get(key) != there.get(key))
         return {"part": part, "found": str(there.get(part)), "wanted": str(here.get(part))}
 
     def kept(self, case: Case) -> CaseTrace | None:
