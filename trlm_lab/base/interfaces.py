@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -45,6 +45,19 @@ class Session(Protocol):
     def __enter__(self) -> Session: ...
 
     def __exit__(self, *exc: object) -> None: ...
+
+
+@runtime_checkable
+class BatchSession(Session, Protocol):
+    """A session that is dear to start: told all cases at once, it starts once."""
+
+    def prepare(self, cases: Sequence[Case]) -> None:
+        """Compute these cases; `run` then only reads, and `identity` is complete.
+
+        Raises:
+            InfrastructureError: the engine failed.
+        """
+        ...
 
 
 @runtime_checkable
@@ -93,12 +106,25 @@ class BlockFormat(Protocol):
 
     name: str
 
-    def quantize(self, weights: NDArray[np.float32]) -> tuple[bytes, bytes]:
-        """Codes plane and scales plane of a float32 matrix, rows along axis 0."""
+    def quantize(
+        self, weights: NDArray[np.float32], *, where: str = "", first_row: int = 0
+    ) -> tuple[bytes, bytes]:
+        """Codes plane and scales plane of a float32 matrix, rows along axis 0.
+
+        Rows are independent, so slices of rows may be packed one by one; errors name the tensor
+        `where` and count rows from `first_row`.
+        """
         ...
 
     def dequantize(
-        self, codes: memoryview, scales: memoryview, rows: int, cols: int
+        self,
+        codes: memoryview,
+        scales: memoryview,
+        rows: int,
+        cols: int,
+        *,
+        where: str = "",
+        first_row: int = 0,
     ) -> NDArray[np.float32]:
         """float32(code) * float32(scale), shape (rows, cols)."""
         ...

@@ -1,0 +1,11 @@
+"""A runtime that never ends and has a child of its own; called as `hang.py REQUEST OUTDIR`."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+if os.fork() == 0:
+    (Path(sys.argv[2]) / "grandchild").write_text(str(os.getpid()))
+print("waiting for a device", file=sys.stderr, flush=True)
+time.sleep(600)

@@ -1,0 +1,1 @@
+"""Engines on trial: native, WebAssembly, browser, other processes, and the planted faults."""

@@ -1,0 +1,112 @@
+"""Run one command to its end inside its limits, and leave none of its processes behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from trlm_lab.backends import process_exec
+from trlm_lab.backends.process_command import ProcessCommand
+from trlm_lab.errors import ProcessCrashedError, ProcessTimeoutError
+
+#: How much of the standard error goes into an error message.
+TAIL_BYTES = 4096
+TAIL_LINES = 12
+#: The longest pause between two looks at a running child, seconds.
+LONGEST_PAUSE = 0.05
+
+
+def launch(command: ProcessCommand, request: Path, outdir: Path, log: Path) -> None:
+    """Run `command REQUEST OUTDIR`; standard error goes to the file `log`.
+
+    The process group is killed at the time limit, on an interruption, and after a normal end (so
+    that no grandchild outlives the call).
+
+    Raises:
+        ProgramMissingError: no such program.
+        ProcessTimeoutError: the time limit passed.
+        ProcessCrashedError: another exit status than 0, or a signal.
+    """
+    arguments = _arguments(command, request, outdir)
+    with log.open("wb") as errors:
+        child = subprocess.Popen(
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            env=command.visible_environment(),
+            start_new_session=True,
+        )
+        finished = _watch(child, command.limits.seconds)
+    if not finished:
+        seconds = command.limits.seconds
+        raise ProcessTimeoutError(where="command", seconds=seconds, stderr=stderr_note(log))
+    if child.returncode != 0:
+        ending = _ending(child.returncode)
+        raise ProcessCrashedError(where="command", ending=ending, stderr=stderr_note(log))
+
+
+def _arguments(command: ProcessCommand, request: Path, outdir: Path) -> list[str]:
+    limits = command.limits
+    shim = [sys.executable, "-I", "-S", str(process_exec.__file__)]
+    bounds = [str(limits.memory_bytes or 0), str(limits.file_bytes)]
+    return [
+        *shim,
+        *bounds,
+        str(command.program()),
+        *command.arguments[1:],
+        str(request),
+        str(outdir),
+    ]
+
+
+def _watch(child: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Wait without reaping, so that the group's number stays ours until the group is killed."""
+    try:
+        return _ended_within(child.pid, seconds)
+    finally:
+        _kill_group(child.pid)
+        child.wait()
+
+
+def _ended_within(pid: int, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    pause = 0.002
+    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+    return True
+
+
+def _kill_group(group: int) -> None:
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        # No group any more, or only the zombie of its leader is left in it.
+        return
+
+
+def _ending(returncode: int) -> str:
+    if returncode >= 0:
+        return f"exit status {returncode}"
+    try:
+        return f"signal {signal.Signals(-returncode).name}"
+    except ValueError:
+        return f"signal {-returncode}"
+
+
+def stderr_note(log: Path) -> str:
+    """The last lines of the standard error, as the end of a message; empty when it said nothing."""
+    with log.open("rb") as stream:
+        size = os.fstat(stream.fileno()).st_size
+        stream.seek(max(0, size - TAIL_BYTES))
+        lines = stream.read(TAIL_BYTES).decode("utf-8", "replace").rstrip().splitlines()
+    if not lines:
+        return "; it wrote nothing to standard error"
+    return "; its last words:\n" + "\n".join(lines[-TAIL_LINES:]) + "\n"
