@@ -75,7 +75,14 @@ class Q8R128:
         return codes.tobytes(), scales.tobytes()
 
     def dequantize(
-        self, codes: memoryview, scales: memoryview, rows: int, cols: int, *, where: str = ""
+        self,
+        codes: memoryview,
+        scales: memoryview,
+        rows: int,
+        cols: int,
+        *,
+        where: str = "",
+        first_row: int = 0,
     ) -> NDArray[np.float32]:
         """float32(code) * float32(scale), shape (rows, cols); refuses what no writer produces.
 
@@ -88,10 +95,11 @@ class Q8R128:
         stored, bits = _planes(codes, scales, rows, cols, where)
         out = np.empty((rows, cols), dtype=np.float32)
         for low, high in _row_chunks(rows, cols):
-            _check_codes(stored[low:high], cols, where, low)
-            check_half_scales(bits[low:high], where=where, first_row=low)
+            at = first_row + low
+            _check_codes(stored[low:high], cols, where, at)
+            check_half_scales(bits[low:high], where=where, first_row=at)
             factors = bits[low:high].view("<f2").astype(np.float32)
-            _check_zero_groups(stored[low:high, :cols], factors, where, low)
+            _check_zero_groups(stored[low:high, :cols], factors, where, at)
             out[low:high] = stored[low:high, :cols]
             _scale_in_place(out[low:high], factors)
         return out
