@@ -1,0 +1,13 @@
+"""Stage: judge traces. Who judges does not set the bar: nothing here knows how limits are made."""
+
+from trlm_lab.compare.compare import compare_case, compare_traces
+from trlm_lab.compare.exact import ExactRow, ExactTable, Parting, exact_equality
+
+__all__ = [
+    "ExactRow",
+    "ExactTable",
+    "Parting",
+    "compare_case",
+    "compare_traces",
+    "exact_equality",
+]
