@@ -1,0 +1,51 @@
+"""Weights of an opened artifact as float32, whole or in slices of rows: joins slm and quant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trlm_lab.quant import FORMATS
+from trlm_lab.slm.numbers import DType
+from trlm_lab.slm.read import SlmTensor, dense_f32
+
+DENSE = (DType.f32, DType.f16, DType.bf16)
+SLICE_ELEMENTS = 4 << 20
+
+
+def tensor_f32(tensor: SlmTensor) -> NDArray[np.float32]:
+    """The tensor as float32 of shape `dims`; a view of the file for f32.
+
+    Raises:
+        QuantScaleError, QuantCodeError, QuantPaddingError: planes that no writer produces.
+    """
+    if tensor.dtype in DENSE:
+        return dense_f32(tensor)
+    form = FORMATS[tensor.dtype.name]
+    values = form.dequantize(
+        tensor.data, tensor.scales, tensor.rows, tensor.cols, where=tensor.name
+    )
+    return values.reshape(tensor.dims)
+
+
+def row_slices(tensor: SlmTensor) -> Iterator[NDArray[np.float32]]:
+    """The tensor as float32 matrices of consecutive rows, about 16 MB each."""
+    if tensor.dtype in DENSE:
+        matrix = dense_f32(tensor).reshape(tensor.rows, tensor.cols)
+    step = max(1, SLICE_ELEMENTS // tensor.cols)
+    scale_row = len(tensor.scales) // tensor.rows
+    for low in range(0, tensor.rows, step):
+        high = min(low + step, tensor.rows)
+        if tensor.dtype in DENSE:
+            yield matrix[low:high]
+            continue
+        yield FORMATS[tensor.dtype.name].dequantize(
+            tensor.data[low * tensor.row_stride : high * tensor.row_stride],
+            tensor.scales[low * scale_row : high * scale_row],
+            high - low,
+            tensor.cols,
+            where=tensor.name,
+            first_row=low,
+        )
