@@ -1,0 +1,166 @@
+"""The noise floor: how far the float32 oracle itself stands from a float64 reference.
+
+Two streams of arrays are read in lock-step, so that no trace of the reference needs to be stored.
+Masked entries of `attn_masked` are marks and not values; they must agree and are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trlm_lab.base.bits import first_nonfinite
+from trlm_lab.base.interfaces import TraceView
+from trlm_lab.base.names import in_ladder_order, is_checkpoint, ladder_rank, parse_checkpoint
+from trlm_lab.base.records import Case, Observation
+from trlm_lab.errors import CalibrationEmptyError, CalibrationPairError, NonFiniteError
+from trlm_lab.metrics import MASKED_OPERATORS, masked_entries
+
+Array = NDArray[Any]
+
+
+class Named(Protocol):
+    """A named array; an `Observation`, or the same with float64 values."""
+
+    @property
+    def name(self) -> str:
+        """Checkpoint name."""
+        ...
+
+    @property
+    def values(self) -> Array:
+        """The array."""
+        ...
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The largest |oracle - reference| at one checkpoint, and the case that shows it."""
+
+    checkpoint: str
+    floor: float
+    case_id: str
+    elements: int
+
+
+@dataclass(frozen=True)
+class NoiseFloors:
+    """Floors by checkpoint, in ladder order, with the cases that were measured."""
+
+    cases: tuple[Case, ...]
+    floors: tuple[Floor, ...]
+
+
+def checkpoint_floor(checkpoint: str, oracle: Array, reference: Array, where: str) -> float:
+    """max |oracle - reference| in float64; the shapes and the sets of masked entries agree.
+
+    Raises:
+        CalibrationPairError: another shape, or another set of masked entries.
+        NonFiniteError: a value of either side is not finite.
+    """
+    if oracle.shape != reference.shape:
+        detail = f"shape {list(oracle.shape)} against {list(reference.shape)}"
+        raise CalibrationPairError(where=where, detail=detail)
+    if parse_checkpoint(checkpoint).op in MASKED_OPERATORS:
+        ours, theirs = _masked(oracle), _masked(reference)
+        if not np.array_equal(ours, theirs):
+            raise CalibrationPairError(where=where, detail="the sets of masked entries differ")
+        oracle, reference = oracle[~ours], reference[~ours]
+    for side in (oracle, reference):
+        index = first_nonfinite(side)
+        if index is not None:
+            bits = side.reshape(-1)[index : index + 1].tobytes()[::-1].hex()
+            raise NonFiniteError(where=where, index=index, bits=bits)
+    gap = np.abs(np.subtract(oracle, reference, dtype=np.float64))
+    return float(gap.max(initial=0.0))
+
+
+def _masked(values: Array) -> NDArray[np.bool_]:
+    # A float64 reference may hold the most negative float64 as its mark; float32 has only -inf.
+    lowest: NDArray[np.bool_] = values == np.finfo(values.dtype).min
+    return masked_entries(values) | lowest
+
+
+def _lock_step(
+    oracle: Iterable[Named], reference: Iterable[Named], where: str
+) -> Iterator[tuple[str, Array, Array]]:
+    """Pairs of one checkpoint; both streams are in ladder order and show the same ones."""
+    left = (item for item in oracle if is_checkpoint(item.name))
+    right = (item for item in reference if is_checkpoint(item.name))
+    while True:
+        ours, theirs = next(left, None), next(right, None)
+        if ours is None and theirs is None:
+            return
+        if ours is None or theirs is None or ours.name != theirs.name:
+            names = [None if item is None else item.name for item in (ours, theirs)]
+            detail = f"the oracle shows {names[0]} where the reference shows {names[1]}"
+            raise CalibrationPairError(where=where, detail=detail)
+        yield ours.name, ours.values, theirs.values
+
+
+@dataclass
+class FloorMeter:
+    """Gathers floors case by case.
+
+    A case counts whole or not at all: an error in its streams leaves the meter as it was.
+    """
+
+    _cases: dict[str, Case] = field(default_factory=dict)
+    _floors: dict[str, Floor] = field(default_factory=dict)
+
+    def add(self, case: Case, oracle: Iterable[Named], reference: Iterable[Named]) -> None:
+        """Measure one case; both streams are consumed once, one pair of arrays at a time.
+
+        Raises:
+            CalibrationPairError: the streams differ in names, shapes or masks; the case occurs
+                twice; or the checkpoints are not those of the earlier cases.
+            NonFiniteError: a value of either side is not finite.
+        """
+        where = f"case {case.case_id}"
+        if case.case_id in self._cases:
+            raise CalibrationPairError(where=where, detail="the case was measured before")
+        measured: dict[str, Floor] = {}
+        for name, ours, theirs in _lock_step(oracle, reference, where):
+            value = checkpoint_floor(name, ours, theirs, f"{where}, {name}")
+            measured[name] = Floor(name, value, case.case_id, int(ours.size))
+        self._admit(where, measured)
+        self._cases[case.case_id] = case
+
+    def _admit(self, where: str, measured: dict[str, Floor]) -> None:
+        if not measured:
+            raise CalibrationPairError(where=where, detail="the streams show no checkpoint")
+        if self._floors and set(measured) != set(self._floors):
+            odd = in_ladder_order(set(measured) ^ set(self._floors))[0]
+            raise CalibrationPairError(where=where, detail=f"{odd} is not shown by every case")
+        for name, new in measured.items():
+            old = self._floors.get(name)
+            largest = new if old is None or new.floor > old.floor else old
+            elements = new.elements + (0 if old is None else old.elements)
+            self._floors[name] = Floor(name, largest.floor, largest.case_id, elements)
+
+    def result(self) -> NoiseFloors:
+        """The floors. Raises CalibrationEmptyError where no case was measured."""
+        if not self._cases:
+            raise CalibrationEmptyError()
+        floors = sorted(self._floors.values(), key=lambda floor: ladder_rank(floor.checkpoint))
+        return NoiseFloors(tuple(self._cases.values()), tuple(floors))
+
+
+def trace_stream(trace: TraceView, case_id: str) -> Iterator[Observation]:
+    """The checkpoints of a stored case as a stream in ladder order."""
+    shown = [name for name in trace.names(case_id) if is_checkpoint(name)]
+    for name in in_ladder_order(shown):
+        yield Observation(name, trace.read(case_id, name))
+
+
+def noise_floor(oracle: TraceView, reference: TraceView, cases: Iterable[Case]) -> NoiseFloors:
+    """Floors of two stored traces over `cases`. Raises as `FloorMeter.add` and `result`."""
+    meter = FloorMeter()
+    for case in cases:
+        ours, theirs = (trace_stream(trace, case.case_id) for trace in (oracle, reference))
+        meter.add(case, ours, theirs)
+    return meter.result()

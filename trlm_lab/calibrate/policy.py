@@ -1,0 +1,72 @@
+"""From noise floors to a tolerance policy: one limit a checkpoint, each with its reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from trlm_lab.base.names import parse_checkpoint
+from trlm_lab.base.records import Case, CaseSuite, PolicyEntry, TolerancePolicy
+from trlm_lab.calibrate.disjoint import calibration_key, check_disjoint
+from trlm_lab.calibrate.floor import Floor, NoiseFloors
+from trlm_lab.errors import CalibrationEmptyError, PolicyFactorError
+
+#: Declared before any measurement: the limit is this many times the oracle's own noise.
+SAFETY_FACTOR: Final = 4.0
+
+
+def make_policy(
+    floors: NoiseFloors,
+    *,
+    name: str,
+    oracle_id: str,
+    reference_id: str,
+    factor: float = SAFETY_FACTOR,
+    version: int = 1,
+    ceilings: Mapping[str, float] | None = None,
+    judged: Iterable[Case] = (),
+) -> TolerancePolicy:
+    """Limit = factor x floor, never above the ceiling of the checkpoint or of its operator.
+
+    `ceilings` maps full checkpoint names or operator names (`attn_probs`) to absolute limits that
+    no measurement may raise. A floor above its ceiling stays as measured; the comparator then
+    says UNSTABLE_ORACLE. `oracle_id` and `reference_id` are the content ids of the two runs.
+
+    Raises:
+        CalibrationEmptyError: no floor.
+        PolicyFactorError: the factor is below 1 or not finite.
+        CalibrationOverlapError: a judged case is a calibration case.
+    """
+    if not floors.floors or not floors.cases:
+        raise CalibrationEmptyError()
+    if not math.isfinite(factor) or factor < 1:
+        raise PolicyFactorError(factor=factor)
+    entries = tuple(_entry(f, factor, ceilings or {}, len(floors.cases)) for f in floors.floors)
+    policy = TolerancePolicy(
+        name=name,
+        version=version,
+        factor=float(factor),
+        oracle_id=oracle_id,
+        reference_id=reference_id,
+        calibration_suite=CaseSuite("calibration", floors.cases).digest,
+        calibration_cases=tuple(calibration_key(case) for case in floors.cases),
+        entries=entries,
+    )
+    check_disjoint(policy, judged)
+    return policy
+
+
+def _entry(floor: Floor, factor: float, ceilings: Mapping[str, float], cases: int) -> PolicyEntry:
+    checkpoint = floor.checkpoint
+    limit = factor * floor.floor
+    ceiling = ceilings.get(checkpoint, ceilings.get(parse_checkpoint(checkpoint).op))
+    reason = (
+        f"{factor:g} x max|oracle - reference| over {floor.elements} elements of {cases} "
+        f"calibration cases, largest in {floor.case_id}"
+    )
+    if floor.floor == 0.0:
+        reason += "; the two agree bit for bit or in value, so any difference fails"
+    if ceiling is not None and limit > ceiling:
+        limit, reason = float(ceiling), f"{reason}; held at the ceiling {ceiling:g}"
+    return PolicyEntry(checkpoint, floor.floor, limit, reason)
