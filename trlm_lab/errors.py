@@ -798,6 +798,14 @@ class PageMissingError(InfrastructureError):
     fix = "use a complete checkout; `make wasm` builds the module"
 
 
+class PortTakenError(InfrastructureError):
+    """A port on which another program listens."""
+
+    code = "PORT_TAKEN"
+    rule = "port {port} cannot be had: {detail}"
+    fix = "choose another port, or 0 for a free one"
+
+
 class BrowserStartError(InfrastructureError):
     """A browser that is there and does not start."""
 
@@ -1074,3 +1082,19 @@ class SnapshotCorruptError(Refused):
     code = "SNAPSHOT_CORRUPT"
     rule = "{detail}"
     fix = "remove the snapshot directory and acquire the source again"
+
+
+class UnknownParameterError(UsageError):
+    """A parameter that a notebook does not declare."""
+
+    code = "UNKNOWN_PARAMETER"
+    rule = "the notebook has no parameter {name!r}"
+    fix = "use one of: {known}"
+
+
+class NotebookFailedError(ClaimFailed):
+    """A cell of an executed notebook raised."""
+
+    code = "NOTEBOOK_FAILED"
+    rule = "cell {cell} raised: {last}"
+    fix = "open the half-executed copy and read the traceback"

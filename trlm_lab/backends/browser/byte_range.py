@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_SINGLE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})\Z")
+_SINGLE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})\Z", re.ASCII)
 
 
 @dataclass(frozen=True)
 class ByteRange:
-    """Bytes `start` to `stop` (exclusive) of a representation of `size` bytes."""
+    """Bytes `start` to `stop` (exclusive) of `size`; `partial` where a range was asked for."""
 
     start: int
     stop: int
     size: int
+    partial: bool
 
     @property
     def content_range(self) -> str:
@@ -23,20 +24,18 @@ class ByteRange:
 
 
 def parse_range(header: str | None, size: int) -> ByteRange | None:
-    """The range a header asks for; the whole representation where there is no usable header.
+    """The range that a header asks for, or None where no byte satisfies it (status 416).
 
-    A header of several ranges or another unit is ignored, as the RFC allows. None means that no
-    byte satisfies the range (status 416).
+    Without a header the whole is meant; a malformed header, another unit or several ranges are
+    ignored, as the RFC allows.
     """
+    whole = ByteRange(0, size, size, partial=False)
     match = _SINGLE.match(header.strip()) if header else None
     if match is None or match[0] == "bytes=-":
-        return ByteRange(0, size, size)
+        return whole
     first, last = match[1], match[2]
-    if not first:
-        start, stop = max(0, size - int(last)), size
-    else:
-        start = int(first)
-        stop = min(size, int(last) + 1) if last else size
-        if last and int(last) < start:
-            return ByteRange(0, size, size)
-    return ByteRange(start, stop, size) if start < stop else None
+    if first and last and int(last) < int(first):
+        return whole
+    start = int(first) if first else max(0, size - int(last))
+    stop = min(size, int(last) + 1) if first and last else size
+    return ByteRange(start, stop, size, partial=True) if start < stop else None

@@ -67,7 +67,10 @@ def _part(row: Any, payload: memoryview) -> Part:
         raise FrameError(where=digest.name, detail=f"fields {sorted(row)}, or their values")
     part = Part(digest, row["start"], row["stop"], payload[: row["stop"] - row["start"]])
     size = part.array_bytes
-    if not part.start < part.stop <= size <= ARRAY_LIMIT or len(part.data) != part.stop - part.start:
+    if (
+        not part.start < part.stop <= size <= ARRAY_LIMIT
+        or len(part.data) != part.stop - part.start
+    ):
         detail = f"bytes {part.start} to {part.stop} of {size}, {len(part.data)} at hand"
         raise FrameError(where=digest.name, detail=detail)
     return part

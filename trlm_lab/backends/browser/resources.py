@@ -55,9 +55,7 @@ def resources(artifact: Path | None = None, module: Path | None = None) -> dict[
     for needed in (module, artifact):
         if needed is not None and not needed.is_file():
             raise PageMissingError(where=str(needed))
-    table = {
-        path: Resource(_TYPES[file.suffix], file=file) for path, file in page_files().items()
-    }
+    table = {path: Resource(_TYPES[file.suffix], file=file) for path, file in page_files().items()}
     table["/"] = table["/index.html"]
     table[MODULE_PATH] = Resource("application/wasm", file=module)
     told = None

@@ -19,8 +19,10 @@ from trlm_lab.backends.browser.byte_range import parse_range
 from trlm_lab.backends.browser.channel import Channel
 from trlm_lab.backends.browser.frames import FRAME_LIMIT
 from trlm_lab.backends.browser.resources import Resource
+from trlm_lab.errors import PortTakenError
 
 CHANNEL_PREFIX = "/observations/"
+CLOSE_LIMIT_S = 10.0
 _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Embedder-Policy": "require-corp",
@@ -90,12 +92,10 @@ class _Handler(BaseHTTPRequestHandler):
                 self._head(416, 0, Content_Range=f"bytes */{size}")
                 return
             length = wanted.stop - wanted.start
-            partial = {"Content_Range": wanted.content_range} if length < size else {}
-            status = 206 if self.headers.get("Range") and size else 200
-            if status == 206:
-                partial = {"Content_Range": wanted.content_range}
-            self._head(status, length, Content_Type=resource.content_type,
-                       Accept_Ranges="bytes", **partial)  # fmt: skip
+            told = {"Content_Type": resource.content_type, "Accept_Ranges": "bytes"}
+            if wanted.partial:
+                told["Content_Range"] = wanted.content_range
+            self._head(206 if wanted.partial else 200, length, **told)
             if self.command != "HEAD" and length:
                 self.connection.sendfile(stream, wanted.start, length)
 
@@ -117,17 +117,24 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves a table of resources until closed; a context manager."""
+    """Serves a table of resources until closed; a context manager.
 
-    daemon_threads = False
-    block_on_close = True
+    Raises:
+        PortTakenError: another program listens on the port.
+    """
+
+    # Daemons, so that a server nobody closed cannot keep the interpreter from ending.
+    daemon_threads = True
 
     def __init__(self, table: dict[str, Resource], *, port: int = 0) -> None:
         self.table = table
         self._channels: dict[str, Channel] = {}
         self._connections: set[socket.socket] = set()
-        self._lock = threading.Lock()
-        super().__init__(("127.0.0.1", port), _Handler)
+        self._changed = threading.Condition()
+        try:
+            super().__init__(("127.0.0.1", port), _Handler)
+        except (OSError, OverflowError) as error:
+            raise PortTakenError(port=port, detail=str(error)) from error
         self._thread = threading.Thread(target=self.serve_forever, name="trlm-page", daemon=True)
         self._thread.start()
 
@@ -153,15 +160,16 @@ class PageServer(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Note the connection, so that closing can end it."""
-        with self._lock:
+        with self._changed:
             self._connections.add(request)
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """Forget the connection and end it."""
-        with self._lock:
-            self._connections.discard(request)
+        """End the connection and forget it."""
         super().shutdown_request(request)
+        with self._changed:
+            self._connections.discard(request)
+            self._changed.notify_all()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that hangs up is no error of the server."""
@@ -173,10 +181,11 @@ class PageServer(ThreadingHTTPServer):
         self.shutdown()
         for channel in list(self._channels.values()):
             channel.close()
-        with self._lock:
+        with self._changed:
             for connection in self._connections:
                 with contextlib.suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
+            self._changed.wait_for(lambda: not self._connections, timeout=CLOSE_LIMIT_S)
         self.server_close()
         self._thread.join()
 

@@ -1,0 +1,65 @@
+"""Serves the page for a person: `python -m trlm_lab.backends.browser.serve [FILE.slm]`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+from trlm_lab.backends.browser.resources import MODULE, resources
+from trlm_lab.backends.browser.server import PageServer
+from trlm_lab.errors import TrlmError
+
+
+def _tell(url: str) -> None:
+    print(f"The page is at {url} (Ctrl-C ends it).", file=sys.stderr, flush=True)
+
+
+def serve(
+    artifact: Path | None = None,
+    *,
+    port: int = 0,
+    module: Path = MODULE,
+    open_browser: bool = False,
+    tell: Callable[[str], None] = _tell,
+    stop: threading.Event | None = None,
+) -> None:
+    """Serve the page on 127.0.0.1 until Ctrl-C, or until `stop` is set.
+
+    `artifact` is offered by the page beside its file picker. Port 0 takes a free one; `tell` gets
+    the address.
+
+    Raises:
+        PageMissingError: a file of the page, the module or the artifact is not there.
+        PortTakenError: another program listens on the port.
+    """
+    with PageServer(resources(artifact, module), port=port) as server:
+        tell(server.url)
+        if open_browser:
+            webbrowser.open(server.url)
+        try:
+            (stop or threading.Event()).wait()
+        except KeyboardInterrupt:
+            return
+
+
+def main() -> int:
+    """The command line of this module."""
+    parser = argparse.ArgumentParser(prog="python -m trlm_lab.backends.browser.serve")
+    parser.add_argument("artifact", nargs="?", type=Path, help="a .slm that the page offers")
+    parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one")
+    parser.add_argument("--open", action="store_true", help="open the default browser there")
+    arguments = parser.parse_args()
+    try:
+        serve(arguments.artifact, port=arguments.port, open_browser=arguments.open)
+    except TrlmError as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
