@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from trlm_lab.base import canon
+from trlm_lab.base import canon, strict_json
 from trlm_lab.base.blobs import file_sha256, write_atomically
 from trlm_lab.base.records import (
     ArrayDigest,
@@ -19,15 +19,17 @@ from trlm_lab.base.records import (
     Observation,
     TraceRecord,
 )
+from trlm_lab.base.safetensors_header import TensorInfo
 from trlm_lab.errors import (
     ObservationError,
     ProcessOutputError,
     ProcessReportError,
     TraceMissingError,
+    TrlmError,
 )
 from trlm_lab.traces.intake import in_trace_order, trace_record
 from trlm_lab.traces.places import place_of, trace_order
-from trlm_lab.traces.tensor_file import Entry, read_entries, read_entry, write_tensors
+from trlm_lab.traces.tensor_file import read_tensor, read_tensors, write_tensors
 
 REPORT_SCHEMA = "trlm.process.report.v1"
 REPORT = "report.json"
@@ -64,7 +66,7 @@ class SafetensorsTrace:
         """Cases that the process declared it cannot run."""
         return tuple(self.report.get("not_supported", ()))
 
-    def _entries(self, case_id: str) -> dict[str, Entry]:
+    def _entries(self, case_id: str) -> dict[str, TensorInfo]:
         if case_id not in self._cases:
             raise TraceMissingError(where=str(self.path), kind="case", name=case_id)
         return self._cases[case_id]
@@ -83,7 +85,7 @@ class SafetensorsTrace:
         path = self.path / f"{case_id}{SUFFIX}"
         if name not in entries:
             raise TraceMissingError(where=str(path), kind="array", name=name)
-        return read_entry(path, entries[name])
+        return read_tensor(path, entries[name])
 
     def case_trace(self, case_id: str) -> CaseTrace:
         """Digests of a case; its input is known by its token ids, where the file holds them."""
@@ -115,9 +117,9 @@ def _read_report(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise _report_error(path, "the process wrote no report")
     try:
-        report = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise _report_error(path, f"no JSON: {error}") from error
+        report = strict_json.load_file(path)
+    except TrlmError as error:
+        raise _report_error(path, error.detail) from error
     if not isinstance(report, dict) or report.get("schema") != REPORT_SCHEMA:
         raise _report_error(path, f"the schema is not {REPORT_SCHEMA}")
     for field in ("engine", "version", "profile"):
@@ -134,8 +136,8 @@ def _identity(path: Path, report: dict[str, Any]) -> EngineIdentity:
     return EngineIdentity(name, version, profile, file_sha256(path))
 
 
-def _entries(path: Path) -> dict[str, Entry]:
-    entries = read_entries(path)
+def _entries(path: Path) -> dict[str, TensorInfo]:
+    entries = read_tensors(path)
     for name in entries:
         try:
             place_of(name)
