@@ -1098,3 +1098,11 @@ class NotebookFailedError(ClaimFailed):
     code = "NOTEBOOK_FAILED"
     rule = "cell {cell} raised: {last}"
     fix = "open the half-executed copy and read the traceback"
+
+
+class NotStoredError(UsageError):
+    """Arrays are asked for where only their digests were kept."""
+
+    code = "NOT_STORED"
+    rule = "only digests of {engine} were kept"
+    fix = "read the stored engine of the same profile, or run this one with `trlm exec`"

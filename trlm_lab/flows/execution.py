@@ -22,7 +22,7 @@ from trlm_lab.base.records import (
     Observation,
     TraceRecord,
 )
-from trlm_lab.errors import EngineMissingError, TrlmError
+from trlm_lab.errors import EngineMissingError, NotStoredError, TrlmError
 from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.progress import Meter
 from trlm_lab.flows.workspace import Workspace
@@ -56,6 +56,13 @@ class Ran:
     record: TraceRecord
     node: str
     view: TraceView | None = None
+
+    @property
+    def stored_view(self) -> TraceView:
+        """The stored arrays. Raises NotStoredError where only digests were kept."""
+        if self.view is None:
+            raise NotStoredError(where=self.task.name, engine=self.task.engine)
+        return self.view
 
 
 def run_tasks(ws: Workspace, tasks: list[Task], *, workers: int = 2) -> list[Ran]:

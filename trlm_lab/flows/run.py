@@ -188,9 +188,7 @@ class Run:
     def exactness(self) -> dict[str, Exactness]:
         """Same bits or first parting, by artifact."""
         return {
-            label: exactness(
-                self.ws, label, [self.engines[e, label] for e in self.plan.exact]
-            )
+            label: exactness(self.ws, label, [self.engines[e, label] for e in self.plan.exact])
             for label in self.plan.artifacts
         }
 
@@ -211,12 +209,16 @@ class Run:
         """What quantization itself costs: the oracle on the artifact's weights against f32."""
         from trlm_lab.compare import compare_traces
 
-        base = self.oracle[self.plan.artifacts[0]].view
+        base = self.oracle[self.plan.artifacts[0]]
         rows: dict[str, Comparison] = {}
         for label in self.plan.artifacts[1:]:
-            other = self.oracle[label].view
-            assert base is not None and other is not None
-            rows[label] = compare_traces(base, other, None)
+            other = self.oracle[label]
+            inputs = {"ids": [base.record.trace_id, other.record.trace_id]}
+            row = self.ws.recall(f"quantization-{label}", inputs) if self.ws.trusted else None
+            if row is None:
+                made = compare_traces(base.stored_view, other.stored_view, None).to_map()
+                row = self.ws.remember(f"quantization-{label}", inputs, made)
+            rows[label] = Comparison.from_map(row)
         return rows
 
     @cached_property
@@ -239,12 +241,7 @@ class Run:
     def trace(self, engine: str, label: str) -> TraceView:
         """The stored arrays of an engine or of the oracle (`torch`)."""
         ran = self.oracle[label] if engine == "torch" else self.engines[engine, label]
-        if ran.view is None:
-            from trlm_lab.errors import UnknownNameError
-
-            kept = ", ".join(["torch", self.stored_engine, *self.plan.bounded])
-            raise UnknownNameError(kind="stored trace", name=engine, known=kept)
-        return ran.view
+        return ran.stored_view
 
     def policy(self, label: str) -> TolerancePolicy:
         """The frozen policy of an artifact."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trlm_lab.base import canon
+from trlm_lab.base.records.checks import require
 from trlm_lab.base.records.outcome import Outcome, worst
 
 
@@ -84,6 +85,18 @@ class CheckpointComparison:
         row["index"] = None if self.index is None else list(self.index)
         return row
 
+    @classmethod
+    def from_map(cls, row: dict[str, Any]) -> CheckpointComparison:
+        """Inverse of `to_map`."""
+        made = dict(row, outcome=Outcome(row["outcome"]))
+        if row["metrics"] is not None:
+            quantiles = tuple(row["metrics"]["quantiles"])
+            made["metrics"] = Metrics(**dict(row["metrics"], quantiles=quantiles))
+        if row["logits"] is not None:
+            made["logits"] = LogitMetrics(**row["logits"])
+        made["index"] = None if row["index"] is None else tuple(row["index"])
+        return cls(**made)
+
 
 @dataclass(frozen=True)
 class CaseComparison:
@@ -124,6 +137,18 @@ class Comparison:
                 for c in self.cases
             ],
         }
+
+    @classmethod
+    def from_map(cls, row: dict[str, Any]) -> Comparison:
+        """Inverse of `to_map`."""
+        require(row.get("schema") == "trlm.comparison.v1", "comparison", "unknown schema")
+        cases = tuple(
+            CaseComparison(
+                c["case_id"], tuple(CheckpointComparison.from_map(p) for p in c["checkpoints"])
+            )
+            for c in row["cases"]
+        )
+        return cls(row["reference_id"], row["candidate_id"], row["policy_id"], cases)
 
     @property
     def comparison_id(self) -> str:

@@ -40,3 +40,10 @@ class Mismatch:
         row["index"] = None if self.index is None else list(self.index)
         row["examined"] = list(self.examined)
         return row
+
+    @classmethod
+    def from_map(cls, row: dict[str, Any]) -> Mismatch:
+        """Inverse of `to_map`."""
+        made = dict(row, verdict=Outcome(row["verdict"]), examined=tuple(row["examined"]))
+        made["index"] = None if row["index"] is None else tuple(row["index"])
+        return cls(**made)

@@ -1,0 +1,145 @@
+"""Papermill harness: parameterised notebooks become hashed evidence.
+
+A notebook ends by calling `evidence(...)`, which emits canonical JSON under its own media type.
+The receipt holds the SHA-256 of the whole executed notebook and of these structured outputs.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.base import canon
+from trlm_lab.errors import NotebookFailedError, UnknownParameterError
+from trlm_lab.flows.identity import PACKAGE
+from trlm_lab.flows.workspace import Workspace
+
+MEDIA_TYPE = "application/vnd.trlm.evidence+json"
+NOTEBOOKS = PACKAGE.parent / "notebooks"
+
+
+@dataclass(frozen=True)
+class ExecutedNotebook:
+    """Name, structured outputs, and the receipt node."""
+
+    name: str
+    evidence: dict[str, Any]
+    node: str
+
+
+class evidence:  # noqa: N801 - reads as a statement at the end of a notebook
+    """Show a JSON-ready map and mark it as the notebook's structured output."""
+
+    def __init__(self, **outputs: Any) -> None:
+        self.text = json.dumps(outputs, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        return {MEDIA_TYPE: json.loads(self.text), "text/plain": self.text}
+
+
+def run_notebooks(
+    ws: Workspace, names: list[str], parameters: dict[str, Any], parents: list[str]
+) -> list[ExecutedNotebook]:
+    """Execute notebooks two at a time, render each to HTML and write its receipt."""
+    with (
+        ws.board.meter("notebooks", len(names), "executed") as meter,
+        ThreadPoolExecutor(max_workers=2) as pool,
+    ):
+
+        def execute(name: str) -> ExecutedNotebook:
+            done = run_notebook(ws, name, parameters, parents)
+            meter.advance()
+            return done
+
+        return list(pool.map(execute, names))
+
+
+def run_notebook(
+    ws: Workspace, name: str, parameters: dict[str, Any], parents: list[str]
+) -> ExecutedNotebook:
+    """Execute one notebook with papermill.
+
+    Raises:
+        UnknownParameterError: a parameter that the notebook does not declare.
+        NotebookFailedError: a cell raised; the half-executed copy stays for reading.
+    """
+    source = NOTEBOOKS / f"{name}.ipynb"
+    target = ws.notebooks / f"{name}.ipynb"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _check_parameters(source, parameters)
+    _execute(source, target, parameters)
+    outputs = _structured_outputs(target)
+    _render(target)
+    node = ws.store.add(
+        "notebook",
+        {
+            "name": name,
+            "source_sha256": canon.sha256_hex(source.read_bytes()),
+            "notebook_blob": ws.store.blobs.put(target.read_bytes()),
+            "outputs_sha256": canon.content_id(outputs),
+            "outputs_blob": ws.store.put_value(outputs),
+        },
+        parents,
+    )
+    return ExecutedNotebook(name, outputs, node)
+
+
+def _check_parameters(source: Path, parameters: dict[str, Any]) -> None:
+    import papermill
+
+    declared = papermill.inspect_notebook(str(source))
+    for name in parameters:
+        if name not in declared:
+            raise UnknownParameterError(
+                where=source.name, name=name, known=", ".join(sorted(declared))
+            )
+
+
+def _execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
+    import papermill
+
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    # Frozen modules make the kernel's debugger complain on every start.
+    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            papermill.execute_notebook(
+                str(source),
+                str(target),
+                parameters=parameters,
+                kernel_name="python3",
+                progress_bar=False,
+                cwd=str(source.parent),
+            )
+    except papermill.PapermillExecutionError as error:
+        last = str(error).strip().splitlines()[-1]
+        raise NotebookFailedError(where=str(target), cell=error.cell_index, last=last) from error
+
+
+def _structured_outputs(notebook: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for cell in json.loads(notebook.read_text())["cells"]:
+        for output in cell.get("outputs", []):
+            found.update(output.get("data", {}).get(MEDIA_TYPE, {}))
+    return found
+
+
+def _render(notebook: Path) -> None:
+    from nbconvert import HTMLExporter
+
+    exporter = HTMLExporter(template_name="lab")
+    exporter.mathjax_url = ""
+    exporter.require_js_url = ""
+    exporter.jquery_url = ""
+    exporter.embed_images = True
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        body, _ = exporter.from_filename(str(notebook))
+    notebook.with_suffix(".html").write_text(body)

@@ -1,0 +1,169 @@
+"""Tables that notebooks and reports show, computed from records."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from trlm_lab.base.interfaces import TraceView
+from trlm_lab.base.names import LAYER_CHECKPOINTS, is_checkpoint, parse_checkpoint
+from trlm_lab.base.records import Comparison, TolerancePolicy
+from trlm_lab.metrics import ulp_histogram_bins
+
+if TYPE_CHECKING:
+    from trlm_lab.flows.run import Run
+
+
+class Table:
+    """Rows of equal keys, shown as HTML in Jupyter and as text elsewhere."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self.rows = rows
+
+    def _repr_html_(self) -> str:
+        if not self.rows:
+            return "<p>no rows</p>"
+        head = "".join(
+            f"<th style='text-align:left'>{html.escape(str(k))}</th>" for k in self.rows[0]
+        )
+        body = "".join(
+            "<tr>"
+            + "".join(
+                f"<td style='text-align:left'>{html.escape(_text(v))}</td>" for v in row.values()
+            )
+            + "</tr>"
+            for row in self.rows
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def __repr__(self) -> str:
+        return "\n".join(" | ".join(_text(v) for v in row.values()) for row in self.rows)
+
+    def show(self) -> None:
+        """Display from the middle of a cell."""
+        from IPython.display import display
+
+        display(self)  # type: ignore[no-untyped-call]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3e}" if value and abs(math.log10(abs(value))) > 4 else f"{value:.4g}"
+    return "" if value is None else str(value)
+
+
+def table(rows: Iterable[Mapping[str, Any]], *, transpose: bool = False) -> Table:
+    """A table of rows; `transpose` shows one row as two columns."""
+    made = [dict(row) for row in rows]
+    if transpose:
+        return Table([{"": k, "value": v} for row in made for k, v in row.items()])
+    return Table(made)
+
+
+def flat_table(value: Mapping[str, Any], *, limit: int = 200) -> Table:
+    """A nested map as (key, value) rows; lists are cut after eight entries."""
+    rows: list[dict[str, Any]] = []
+
+    def walk(prefix: str, item: Any) -> None:
+        if isinstance(item, Mapping):
+            for key, inner in item.items():
+                walk(f"{prefix}.{key}" if prefix else str(key), inner)
+        else:
+            text = f"{item[:8]} … {len(item)} entries" if _long(item) else str(item)
+            rows.append({"key": prefix, "value": text[:160]})
+
+    walk("", value)
+    left = len(rows) - limit
+    return Table(rows[:limit] + ([{"key": "…", "value": f"{left} more"}] if left > 0 else []))
+
+
+def _long(item: Any) -> bool:
+    return isinstance(item, (list, tuple)) and len(item) > 8
+
+
+def limit_rows(policy: TolerancePolicy) -> list[dict[str, Any]]:
+    """Smallest and largest floor and limit of each operator over the layers."""
+    groups: dict[str, list[tuple[float, float]]] = {}
+    for entry in policy.entries:
+        op = parse_checkpoint(entry.checkpoint).op
+        groups.setdefault(op, []).append((entry.floor, entry.limit))
+    order = ["embedding", *LAYER_CHECKPOINTS, "final_norm", "logits"]
+    return [
+        {
+            "operator": op,
+            "floor, least": min(f for f, _ in groups[op]),
+            "floor, most": max(f for f, _ in groups[op]),
+            "limit, most": max(x for _, x in groups[op]),
+        }
+        for op in order
+        if op in groups
+    ]
+
+
+def worst_rows(comparison: Comparison, *, count: int = 12) -> list[dict[str, Any]]:
+    """The compared checkpoints nearest to, or furthest beyond, their limit."""
+    rows = [
+        {
+            "case": case.case_id,
+            "checkpoint": p.checkpoint,
+            "outcome": p.outcome.value,
+            "max error": p.metrics.max_abs,
+            "limit": p.limit,
+            "error/limit": p.metrics.max_abs / p.limit if p.limit else None,
+            "max ULP": p.metrics.max_ulp,
+        }
+        for case in comparison.cases
+        for p in case.checkpoints
+        if p.metrics is not None and not p.metrics.bit_equal
+    ]
+    rows.sort(key=lambda row: -(row["error/limit"] or 0.0))
+    return rows[:count]
+
+
+def ulp_rows(
+    reference: TraceView, candidate: TraceView, *, op: str = "output"
+) -> list[tuple[str, int]]:
+    """(bin, count) of ULP distances of one operator over all layers and cases."""
+    totals: dict[str, int] = {}
+    for case_id in candidate.case_ids():
+        for name in candidate.names(case_id):
+            if is_checkpoint(name) and parse_checkpoint(name).op == op:
+                pair = reference.read(case_id, name), candidate.read(case_id, name)
+                for label, count in ulp_histogram_bins(*pair):
+                    totals[label] = totals.get(label, 0) + count
+    return list(totals.items())
+
+
+def graph_levels(run: Run) -> tuple[list[list[dict[str, str]]], list[tuple[str, str]]]:
+    """Boxes by level and edges of the run's receipt graph; cases and files are counted together."""
+    from trlm_lab.flows.promotion import claims, promote
+
+    store = run.ws.store
+    root = promote(run, claims(run))
+    depth: dict[str, int] = {}
+    edges: set[tuple[str, str]] = set()
+    counts: dict[str, int] = {}
+
+    def visit(node_id: str, level: int) -> str:
+        node = store.get(node_id)
+        if node.type in ("case", "file"):
+            key = node.type
+            counts[key] = counts.get(key, 0) + 1
+        else:
+            key = node_id
+        deeper = level > depth.get(key, -1)
+        depth[key] = max(level, depth.get(key, -1))
+        if deeper:
+            for child in node.children:
+                edges.add((key, visit(child, level + 1)))
+        return key
+
+    visit(root, 0)
+    levels: list[list[dict[str, str]]] = [[] for _ in range(max(depth.values()) + 1)]
+    for key, level in depth.items():
+        kind = key if key in ("case", "file") else store.get(key).type
+        label = f"{kind}s" if key == kind else f"{kind}\n{key[:8]}"
+        levels[level].append({"key": key, "type": kind, "label": label})
+    return levels, sorted(edges)
