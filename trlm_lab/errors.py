@@ -1106,3 +1106,22 @@ class NotStoredError(UsageError):
     code = "NOT_STORED"
     rule = "only digests of {engine} were kept"
     fix = "read the stored engine of the same profile, or run this one with `trlm exec`"
+
+
+# --- cases ---------------------------------------------------------------------------------------
+
+
+class TextCaseError(Refused):
+    """A text case whose stored ids are not what the tokenizer gives."""
+
+    code = "TEXT_CASE"
+    rule = "from token {index} on the tokenizer gives {got}, the suite stores {stored}"
+    fix = "use the suite with the model it was written for, or store the ids of this tokenizer"
+
+
+class TokenizerFileError(Refused):
+    """A tokenizer.json that the tokenizers library cannot read."""
+
+    code = "TOKENIZER_FILE"
+    rule = "the tokenizer cannot be read: {detail}"
+    fix = "acquire the model again"

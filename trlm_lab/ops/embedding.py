@@ -1,0 +1,31 @@
+"""Embedding lookup: the table's rows of the token ids, in the profile's type."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from trlm_lab.errors import TokenRangeError
+from trlm_lab.ops.arithmetic import Arithmetic, Array
+from trlm_lab.ops.matmul import RowBlocks
+
+
+def embedding(
+    table: RowBlocks, token_ids: Int[Array, " T"], arithmetic: Arithmetic
+) -> Float[Array, "T D"]:
+    """Row `token_ids[t]` of `table` (V, D) for each t.
+
+    Raises:
+        TokenRangeError: an id is negative or not below V.
+    """
+    vocab = table.shape[0]
+    outside = np.flatnonzero((token_ids < 0) | (token_ids >= vocab))
+    if len(outside):
+        index = int(outside[0])
+        raise TokenRangeError(
+            where="embedding", token=int(token_ids[index]), index=index, vocab=vocab
+        )
+    rows = np.empty((len(token_ids), table.shape[1]), dtype=arithmetic.dtype)
+    for index, token in enumerate(token_ids.tolist()):
+        rows[index] = table[token : token + 1][0]
+    return rows

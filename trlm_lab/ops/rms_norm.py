@@ -1,0 +1,41 @@
+"""Root-mean-square norm: y = w * (x * (1 / sqrt(sum(x*x)/n + eps))).
+
+Zhang and Sennrich, Root Mean Square Layer Normalization (2019), equation 4, with epsilon inside the
+root as the llama family has it. Every operation is rounded in the profile's type; the weight is
+applied last, to the normalised value in that same type (no cast in between).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float
+
+from trlm_lab.errors import ShapeMismatchError
+from trlm_lab.ops.arithmetic import Arithmetic, Array
+from trlm_lab.ops.reduction import ordered_sum
+
+
+def mean_over_last(values: Array, arithmetic: Arithmetic) -> Array:
+    """Sum over the last axis in the profile's order, divided by its length; keeps the axis."""
+    terms = np.ascontiguousarray(np.moveaxis(values, -1, 0))
+    total = ordered_sum(terms, arithmetic)
+    return np.asarray(total / arithmetic.dtype.type(values.shape[-1]))[..., None]
+
+
+@np.errstate(all="ignore")
+def rms_norm(
+    x: Float[Array, "*T D"], weight: Float[Array, " D"], eps: float, arithmetic: Arithmetic
+) -> Float[Array, "*T D"]:
+    """Normalise over the last axis; sums in the profile's order.
+
+    Raises:
+        ShapeMismatchError: `weight` has another length than the last axis.
+    """
+    x, weight = arithmetic.array(x), arithmetic.array(weight)
+    if x.ndim == 0 or weight.shape != x.shape[-1:]:
+        raise ShapeMismatchError(
+            where="rms_norm", name="weight", got=weight.shape, expected=f"(D,) for x {x.shape}"
+        )
+    one, epsilon = arithmetic.dtype.type(1), arithmetic.dtype.type(eps)
+    scale = one / np.sqrt(mean_over_last(x * x, arithmetic) + epsilon)
+    return np.asarray(weight * (x * scale))
