@@ -124,20 +124,13 @@ def material_row(file: SourceFile) -> dict[str, Any]:
 
 
 def quantized_grid(types: list[str]) -> dict[str, Any]:
-    """The flag that reports must show beside any quantization error, and why."""
-    if not types:
-        return {
-            "weights_on_quantized_grid": False,
-            "weights_on_quantized_grid_note": "The source stores these weights as floats.",
-        }
-    return {
-        "weights_on_quantized_grid": True,
-        "weights_on_quantized_grid_note": (
-            f"These weights were dequantised from {', '.join(types)} and lie on that grid. "
-            "Storing them in it again loses nothing, so a quantisation error measured on them "
-            "says little about what quantisation costs a float model."
-        ),
-    }
+    """What reports must show beside any quantisation error: a sentence, empty for float sources."""
+    sentence = (
+        f"These weights were dequantised from {', '.join(types)} and lie on that grid. "
+        "Storing them in it again loses nothing, so a quantisation error measured on them "
+        "says little about what quantisation costs a float model."
+    )
+    return {"weights_on_quantized_grid": sentence if types else "", "grid_types": types}
 
 
 def _document_origin(name: str, parts: Converted) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def write_synthetic(
         "tensors": [{"name": key, "sha256": digests[key]} for key in sorted(digests)],
         "licence": {"spdx": "CC0-1.0", "decision": "random numbers, free of rights"},
         **quantized_grid([]),
-        "weights_on_quantized_grid_note": "Seeded random float32 weights, never trained.",
+        "note": "Seeded random float32 weights, never trained.",
     }
 
 
