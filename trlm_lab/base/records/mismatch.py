@@ -15,7 +15,8 @@ class Mismatch:
     The fault lies in (`after`, `boundary`]: `after` is the last sound exposed boundary. `layer`
     repeats the number in the name. `index` is the first failing logical index of `checkpoint`.
     `examined` lists what the binary search looked at, in its order; `verified` counts the
-    exposed checkpoints that were then swept to prove that nothing earlier fails.
+    boundaries judged in the end, over all cases: those and the ones swept to prove that nothing
+    earlier fails.
     """
 
     verdict: Outcome
