@@ -1,0 +1,107 @@
+//! Every error of the runtime: a stable code, the place and what is wrong there.
+
+use std::fmt;
+
+/// Shorthand for results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+macro_rules! codes {
+    ($($variant:ident = $number:literal, $name:literal, $doc:literal;)*) => {
+        /// The broken rule. Numbers and names are part of the ABI.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Code {
+            $(#[doc = $doc] $variant = $number,)*
+        }
+
+        impl Code {
+            /// Every code, ascending.
+            pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
+
+            /// The stable name, upper case.
+            pub fn name(self) -> &'static str {
+                match self { $(Code::$variant => $name,)* }
+            }
+
+            /// The stable number.
+            pub fn number(self) -> u32 {
+                self as u32
+            }
+        }
+    };
+}
+
+codes! {
+    Truncated = 101, "TRUNCATED", "a range reaches past the end of the bytes";
+    Magic = 102, "MAGIC", "the bytes are no SLM2";
+    Version = 103, "VERSION", "another major or minor version";
+    HeaderLen = 104, "HEADER_LEN", "another header length than 256";
+    Flags = 105, "FLAGS", "an unknown required flag, or an unknown tensor flag";
+    Reserved = 106, "RESERVED", "a reserved byte, a padding byte or an unused dimension is not zero";
+    Alignment = 107, "ALIGNMENT", "an offset is not where its alignment puts it";
+    Overlap = 108, "OVERLAP", "two ranges share bytes";
+    Length = 109, "LENGTH", "a length contradicts another, or overflows";
+    Strings = 110, "STRINGS", "the string table breaks its rules";
+    Order = 111, "ORDER", "sections or payloads stand in another order";
+    Pieces = 112, "PIECES", "the piece table does not describe the body";
+    Shards = 113, "SHARDS", "the shard table is not the one local, raw shard";
+    UnknownNumber = 114, "UNKNOWN_NUMBER", "an unknown dtype, layout, scale encoding, role, kind or codec";
+    Unsupported = 115, "UNSUPPORTED", "the format knows it, this runtime does not compute with it";
+    Hash = 116, "HASH", "the bytes are not those that the file promises";
+    Alias = 117, "ALIAS", "an alias breaks its rules";
+    Tensor = 118, "TENSOR", "a descriptor contradicts itself";
+    QuantCode = 119, "CODE", "a quantized code is -128, or a padding code is not 0";
+    Scale = 120, "SCALE", "a scale is negative, -0.0, subnormal, not finite, or 0 over a nonzero code";
+    Duplicate = 121, "DUPLICATE", "a name occurs twice";
+    Cbor = 201, "CBOR", "the configuration is not deterministic CBOR";
+    ConfigField = 202, "CONFIG_FIELD", "a field is missing, unknown, ill-typed or out of range";
+    ConfigUnsupported = 203, "CONFIG_UNSUPPORTED", "a value that this runtime does not compute";
+    ConfigDisagrees = 204, "CONFIG_DISAGREES", "header and configuration contradict each other";
+    TensorMissing = 301, "TENSOR_MISSING", "a tensor of the llama family is not there";
+    TensorShape = 302, "TENSOR_SHAPE", "a tensor has other dimensions than the configuration says";
+    TensorUnexpected = 303, "TENSOR_UNEXPECTED", "a tensor that the family does not know";
+    TensorRole = 304, "TENSOR_ROLE", "name and role contradict each other";
+    EmptyCase = 401, "EMPTY_CASE", "no tokens";
+    TokenRange = 402, "TOKEN_RANGE", "a token id outside the vocabulary";
+    PositionRange = 403, "POSITION_RANGE", "a position of 2^20 or more, for which sin and cos are not pinned";
+    Context = 404, "CONTEXT", "more tokens than `max_position_embeddings`";
+    NoVisibleKey = 405, "NO_VISIBLE_KEY", "a row with every key masked";
+    NoCase = 406, "NO_CASE", "a step or a read without a running case";
+    OutOfMemory = 501, "OUT_OF_MEMORY", "an allocation failed";
+    NullPointer = 502, "NULL_POINTER", "a null handle or pointer";
+    Argument = 503, "ARGUMENT", "an argument out of range";
+}
+
+/// A refusal. `place` is a field, tensor, row or byte offset; `detail` holds the values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The broken rule.
+    pub code: Code,
+    /// Where.
+    pub place: String,
+    /// What is wrong there.
+    pub detail: String,
+}
+
+impl Error {
+    /// Build an error.
+    pub fn new(code: Code, place: impl Into<String>, detail: impl Into<String>) -> Error {
+        Error { code, place: place.into(), detail: detail.into() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} at {}: {}", self.code.name(), self.place, self.detail)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// `Ok` where the condition holds, else the error that `otherwise` builds.
+pub fn ensure(condition: bool, otherwise: impl FnOnce() -> Error) -> Result<()> {
+    if condition {
+        Ok(())
+    } else {
+        Err(otherwise())
+    }
+}

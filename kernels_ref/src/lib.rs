@@ -1,0 +1,26 @@
+//! Reference runtime for `.slm` artifacts of the llama family.
+//!
+//! It reads a container in place, runs the evaluation profile `scalar-f32-v1` and exposes every
+//! checkpoint of the forward pass, layer by layer. One source builds the native library and the
+//! WebAssembly module; both give the same bits as the NumPy reference. No dependency, no panic on
+//! hostile bytes, and `unsafe` in the ABI file alone. `docs/abi.md` describes the exports.
+
+#![deny(missing_docs)]
+#![deny(unsafe_code)]
+
+#[allow(unsafe_code)]
+pub mod abi;
+mod bytes;
+pub mod cache;
+pub mod cbor;
+pub mod checkpoint;
+pub mod config;
+pub mod error;
+pub mod model;
+pub mod ops;
+pub mod quant;
+pub mod runtime;
+pub mod sha256;
+pub mod slm;
+pub mod topk;
+mod workspace;

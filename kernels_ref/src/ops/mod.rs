@@ -1,0 +1,9 @@
+//! Operators of the profile `scalar-f32-v1`, one a file.
+
+pub mod attention;
+pub mod elementary;
+pub mod matmul;
+pub mod residual;
+pub mod rms_norm;
+pub mod rope;
+pub mod swiglu;

@@ -1,0 +1,118 @@
+//! The arrays of the running step, kept and reused: after a case begins nothing is allocated.
+
+use crate::bytes::reserve;
+use crate::checkpoint::Op;
+use crate::config::Config;
+use crate::error::{Code, Error, Result};
+use crate::ops::matmul::Scratch;
+
+/// One array a checkpoint. `output` serves as `embedding` before the first layer.
+#[derive(Default)]
+pub struct Workspace {
+    pub input: Vec<f32>,
+    pub attn_norm: Vec<f32>,
+    pub q_proj: Vec<f32>,
+    pub k_proj: Vec<f32>,
+    pub v_proj: Vec<f32>,
+    pub q_rope: Vec<f32>,
+    pub k_rope: Vec<f32>,
+    pub attn_scores: Vec<f32>,
+    pub attn_masked: Vec<f32>,
+    pub attn_probs: Vec<f32>,
+    pub attn_values: Vec<f32>,
+    pub o_proj: Vec<f32>,
+    pub attn_residual: Vec<f32>,
+    pub mlp_norm: Vec<f32>,
+    pub gate_proj: Vec<f32>,
+    pub up_proj: Vec<f32>,
+    pub mlp_act: Vec<f32>,
+    pub down_proj: Vec<f32>,
+    pub output: Vec<f32>,
+    pub final_norm: Vec<f32>,
+    pub logits: Vec<f32>,
+    pub cos: Vec<f32>,
+    pub sin: Vec<f32>,
+    pub scratch: Scratch,
+}
+
+/// `T` tokens against `S` keys, logits for `rows` of them.
+#[derive(Clone, Copy)]
+pub struct Extent {
+    pub tokens: usize,
+    pub keys: usize,
+    pub rows: usize,
+}
+
+fn fit(vector: &mut Vec<f32>, factors: &[usize]) -> Result<()> {
+    let len = factors.iter().try_fold(1usize, |all, &factor| all.checked_mul(factor));
+    let len = len.ok_or_else(|| {
+        Error::new(Code::OutOfMemory, "allocation", format!("{:?} elements", factors))
+    })?;
+    reserve(vector, len)?;
+    vector.resize(len, 0.0);
+    Ok(())
+}
+
+impl Workspace {
+    /// Give every array its size for a case.
+    pub fn fit(&mut self, config: &Config, extent: Extent) -> Result<()> {
+        let Extent { tokens, keys, rows } = extent;
+        let queries = config.heads * config.head_dim;
+        let shared = config.kv_heads * config.head_dim;
+        for vector in [
+            &mut self.input,
+            &mut self.attn_norm,
+            &mut self.o_proj,
+            &mut self.attn_residual,
+            &mut self.mlp_norm,
+            &mut self.down_proj,
+            &mut self.output,
+        ] {
+            fit(vector, &[tokens, config.hidden])?;
+        }
+        for vector in [&mut self.q_proj, &mut self.q_rope, &mut self.attn_values] {
+            fit(vector, &[tokens, queries])?;
+        }
+        for vector in [&mut self.k_proj, &mut self.v_proj, &mut self.k_rope] {
+            fit(vector, &[tokens, shared])?;
+        }
+        for vector in [&mut self.attn_scores, &mut self.attn_masked, &mut self.attn_probs] {
+            fit(vector, &[config.heads, tokens, keys])?;
+        }
+        for vector in [&mut self.gate_proj, &mut self.up_proj, &mut self.mlp_act] {
+            fit(vector, &[tokens, config.ffn])?;
+        }
+        fit(&mut self.final_norm, &[rows, config.hidden])?;
+        fit(&mut self.logits, &[rows, config.vocab])?;
+        reserve(&mut self.cos, tokens * config.inv_freq.len())?;
+        reserve(&mut self.sin, tokens * config.inv_freq.len())?;
+        self.scratch.fit(tokens, config.hidden.max(queries).max(config.ffn))
+    }
+
+    /// The array of a checkpoint.
+    pub fn array(&self, op: Op) -> &[f32] {
+        match op {
+            Op::Input => &self.input,
+            Op::AttnNorm => &self.attn_norm,
+            Op::QProj => &self.q_proj,
+            Op::KProj => &self.k_proj,
+            Op::VProj => &self.v_proj,
+            Op::QRope => &self.q_rope,
+            Op::KRope => &self.k_rope,
+            Op::AttnScores => &self.attn_scores,
+            Op::AttnMasked => &self.attn_masked,
+            Op::AttnProbs => &self.attn_probs,
+            Op::AttnValues => &self.attn_values,
+            Op::OProj => &self.o_proj,
+            Op::AttnResidual => &self.attn_residual,
+            Op::MlpNorm => &self.mlp_norm,
+            Op::GateProj => &self.gate_proj,
+            Op::UpProj => &self.up_proj,
+            Op::MlpAct => &self.mlp_act,
+            Op::DownProj => &self.down_proj,
+            Op::Embedding | Op::Output => &self.output,
+            Op::FinalNorm => &self.final_norm,
+            Op::Logits => &self.logits,
+        }
+    }
+}
