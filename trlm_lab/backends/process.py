@@ -39,6 +39,7 @@ class ProcessRunner:
         *,
         timeout: float | None = None,
         checkpoints: Sequence[str] = ("*",),
+        engine: str = "",
     ) -> None:
         """Take the text behind `process:`; nothing is started.
 
@@ -46,6 +47,7 @@ class ProcessRunner:
             command: a command line, the path of a runner file, or a command already parsed.
             timeout: seconds for one call; None is what the runner file says, else 600.
             checkpoints: names or globs to ask for; a runtime may answer with more or less.
+            engine: the identity's name, instead of `process:` and what the runtime calls itself.
 
         Raises:
             ProcessCommandError, RunnerFileError: the text names nothing that can be run.
@@ -55,6 +57,7 @@ class ProcessRunner:
             parsed = replace(parsed, limits=replace(parsed.limits, seconds=timeout))
         self.command = parsed
         self.checkpoints = tuple(checkpoints)
+        self.engine = engine
         text = command if isinstance(command, str) else shlex.join(parsed.arguments)
         self.name = f"process:{text}"
 
@@ -73,7 +76,7 @@ class ProcessRunner:
             ProgramMissingError: no such program.
             ModelShapeError: the subject does not tell the model's shapes.
         """
-        return ProcessSession(self.command, self.checkpoints, subject, shapes_of(subject))
+        return ProcessSession(self, subject, shapes_of(subject))
 
 
 def shapes_of(subject: Subject) -> ModelShapes:
@@ -104,18 +107,11 @@ class ProcessSession:
     itself.
     """
 
-    def __init__(
-        self,
-        command: ProcessCommand,
-        checkpoints: Sequence[str],
-        subject: Subject,
-        shapes: ModelShapes,
-    ) -> None:
-        self._command = command
-        self._checkpoints = tuple(checkpoints)
+    def __init__(self, runner: ProcessRunner, subject: Subject, shapes: ModelShapes) -> None:
+        self._runner = runner
         self._subject = subject
         self._shapes = shapes
-        self._code = command.identity()
+        self._code = runner.command.identity()
         self._calls: list[_Call] = []
         self._room = Path(tempfile.mkdtemp(prefix="trlm-process-"))
 
@@ -126,7 +122,7 @@ class ProcessSession:
             self._calls[-1].report if self._calls else Report(str(self._code["executable"]), "", "")
         )
         return EngineIdentity(
-            name=f"process:{report.engine}",
+            name=self._runner.engine or f"process:{report.engine}",
             version=report.version,
             profile=report.profile,
             build_sha256=canon.content_id(self._code),
@@ -143,9 +139,9 @@ class ProcessSession:
         outdir, log, request = place / "out", place / "stderr.txt", place / "request.json"
         shutil.rmtree(place, ignore_errors=True)
         outdir.mkdir(parents=True)
-        wanted = request_map(self._subject, cases, self._checkpoints, decode_steps=0)
+        wanted = request_map(self._subject, cases, self._runner.checkpoints, decode_steps=0)
         write_request(request, wanted)
-        launch(self._command, request, outdir, log)
+        launch(self._runner.command, request, outdir, log)
         report = read_report(outdir / "report.json", cases, stderr_note(log))
         self._calls.append(_Call(outdir, report, {case.case_id: case for case in cases}))
 

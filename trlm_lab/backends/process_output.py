@@ -16,6 +16,7 @@ from trlm_lab.base.names import in_ladder_order
 from trlm_lab.base.records import Case, Observation
 from trlm_lab.base.safetensors_header import TensorInfo, map_tensor
 from trlm_lab.errors import ProcessOutputError, UnknownNameError
+from trlm_lab.ops.top_k import top_k
 
 TOP_NAMES = ("logits.topk_ids", "logits.topk_values")
 ID_NAMES = ("token_ids", "position_ids", "attention_mask")
@@ -110,17 +111,9 @@ class CaseOutput:
                 yield Observation(name, np.asarray(asked, dtype=np.int64))
 
     def _top(self, logits: NDArray[np.float32] | None) -> Iterator[Observation]:
-        derived = None if logits is None else top_logits(logits, self.shapes.top_k)
+        derived = None if logits is None else top_k(logits)
         for i, name in enumerate(TOP_NAMES):
             if name in self.tensors:
                 yield Observation(name, self._read(name))
             elif derived is not None:
                 yield Observation(name, derived[i])
-
-
-def top_logits(
-    logits: NDArray[np.float32], k: int
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Ids (T, k) and values (T, k) of the largest logits: descending value, then ascending id."""
-    ids = np.argsort(-logits, axis=-1, kind="stable")[:, :k].astype(np.int64)
-    return ids, np.take_along_axis(logits, ids, axis=-1)

@@ -11,9 +11,7 @@ from trlm_lab.backends.process_files import read_object
 from trlm_lab.base.names import parse_checkpoint
 from trlm_lab.base.records import EffectiveConfig
 from trlm_lab.errors import ModelShapeError, UnknownNameError
-
-#: Largest number of top logits that a trace holds.
-TOP_K = 64
+from trlm_lab.ops.top_k import TRACE_TOP_K
 
 #: Names of the accepted types in the tensor file.
 F32 = "F32"
@@ -117,7 +115,7 @@ class ModelShapes:
     @property
     def top_k(self) -> int:
         """How many top logits a trace holds."""
-        return min(TOP_K, self.V)
+        return min(TRACE_TOP_K, self.V)
 
     def expected(self, name: str, tokens: int) -> Expected:
         """What a tensor of `tokens` tokens must be.
