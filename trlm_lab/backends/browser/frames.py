@@ -51,12 +51,13 @@ def digest_from_row(row: Any) -> ArrayDigest:
     if not isinstance(row, dict) or not isinstance(row.get("name"), str):
         raise FrameError(where="row", detail="a row without a name")
     name, shape = row["name"], row.get("shape")
-    if row.get("dtype") not in _ITEM_SIZE:
-        raise FrameError(where=name, detail=f"dtype {row.get('dtype')!r}")
+    dtype = row.get("dtype")
+    if not isinstance(dtype, str) or dtype not in _ITEM_SIZE:
+        raise FrameError(where=name, detail=f"dtype {dtype!r}")
     if not isinstance(shape, list) or not 0 < len(shape) <= 8 or not all(map(_is_count, shape)):
         raise FrameError(where=name, detail=f"shape {shape!r}")
     try:
-        return ArrayDigest(name, row["dtype"], tuple(shape), row.get("sha256", ""))
+        return ArrayDigest(name, dtype, tuple(shape), row.get("sha256", ""))
     except RecordError as error:
         raise FrameError(where=name, detail=error.detail) from error
 

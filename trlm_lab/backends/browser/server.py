@@ -23,6 +23,7 @@ from trlm_lab.errors import PortTakenError
 
 CHANNEL_PREFIX = "/observations/"
 CLOSE_LIMIT_S = 10.0
+POLL_S = 0.05
 _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Embedder-Policy": "require-corp",
@@ -135,7 +136,9 @@ class PageServer(ThreadingHTTPServer):
             super().__init__(("127.0.0.1", port), _Handler)
         except (OSError, OverflowError) as error:
             raise PortTakenError(port=port, detail=str(error)) from error
-        self._thread = threading.Thread(target=self.serve_forever, name="trlm-page", daemon=True)
+        self._thread = threading.Thread(
+            target=self.serve_forever, args=(POLL_S,), name="trlm-page", daemon=True
+        )
         self._thread.start()
 
     @property
