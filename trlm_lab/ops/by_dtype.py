@@ -46,3 +46,11 @@ def sin(x: Array) -> Array:
 def cos(x: Array) -> Array:
     """cos(x)."""
     return elementary.cos(x) if _is_f32(x) else np.asarray(np.cos(x))
+
+
+def log(x: Array) -> Array:
+    """Natural logarithm of x."""
+    if _is_f32(x):
+        return elementary.log(x)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log(x))

@@ -78,6 +78,16 @@ class EvaluationProfile:
         """SHA-256 of the canonical encoding of the fields."""
         return canon.content_id(self.fields)
 
+    def dot_depth(self, length: int) -> int:
+        """Roundings in a row that a term of a dot product of this length can meet."""
+        rule = self.fields["permitted_error"]
+        return -(-length // int(rule["terms_per_lane_step"])) + int(rule["merges"])
+
+    def gamma(self, roundings: int) -> float:
+        """Largest relative change by `roundings` roundings in a row: k*u / (1 - k*u)."""
+        ku = roundings * 2.0 ** int(self.fields["permitted_error"]["unit_roundoff_log2"])
+        return ku / (1.0 - ku)
+
     def arithmetic(self, threads: int = 1) -> Arithmetic:
         """What the operators need of it."""
         dtype = np.dtype(self.fields["accumulation_dtype"])

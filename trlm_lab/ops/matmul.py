@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -26,6 +26,7 @@ NARROWEST_BLOCK = 256
 THREADING_THRESHOLD = 1 << 22
 
 
+@runtime_checkable
 class RowBlocks(Protocol):
     """A matrix (rows, cols) that hands out float rows by slice: an array, or a decoder of codes."""
 
