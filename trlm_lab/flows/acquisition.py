@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from trlm_lab.acquire import acquire
 from trlm_lab.base.blobs import file_sha256
-from trlm_lab.base.records import EffectiveConfig, Snapshot, SourceDefaults
+from trlm_lab.base.records import EffectiveConfig, Snapshot, SourceDefault, SourceDefaults
 from trlm_lab.describe import effective_config
+from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.workspace import Workspace
 
 
@@ -44,7 +47,7 @@ class Described:
 def acquire_source(ws: Workspace, spec: str) -> Source:
     """Acquire (or re-verify the cached snapshot of) a source and write its receipts."""
     ws.board.say(f"acquire {spec}")
-    snapshot = acquire(spec, progress=ws.board.say)
+    snapshot = acquire(spec, progress=ws.board.report)
     store = ws.store
     files = [
         store.add("file", {"path": f.path, "size": f.size, "sha256": f.sha256}, [])
@@ -74,25 +77,41 @@ def acquire_source(ws: Workspace, spec: str) -> Source:
 
 def describe_source(ws: Workspace, source: Source) -> Described:
     """Read the defaults out of the pinned framework and materialise the configuration."""
-    from trlm_lab.oracle import source_defaults
-
-    ws.board.say("describe: defaults from the source framework, conflicts, configuration")
-    defaults = source_defaults(source.root)
-    config = effective_config(source.root, defaults)
-    rows = [[d.name, json.dumps(d.value), d.origin] for d in defaults.values]
+    inputs = {
+        "snapshot": source.snapshot.snapshot_id,
+        "torch": version("torch"),
+        "transformers": version("transformers"),
+        "package": package_sha256(),
+    }
+    row = ws.once("described", inputs, lambda: _describe(ws, source))
+    defaults = SourceDefaults(
+        row["framework"], tuple(SourceDefault(n, json.loads(v), o) for n, v, o in row["values"])
+    )
+    config = EffectiveConfig.from_map(row["config"])
     defaults_node = ws.store.add(
         "source_defaults",
-        {"framework": defaults.framework, "values_blob": ws.store.put_value(rows)},
+        {"framework": row["framework"], "values_blob": ws.store.put_value(row["values"])},
         [source.nodes["source_tree"]],
     )
     config_node = ws.store.add(
         "effective_config",
-        {"config_id": config.config_id, "config_blob": ws.store.put_value(config.to_map())},
+        {"config_id": config.config_id, "config_blob": ws.store.put_value(row["config"])},
         [source.nodes["acquisition"], defaults_node],
     )
-    return Described(
-        config, defaults, {"source_defaults": defaults_node, "effective_config": config_node}
-    )
+    nodes = {"source_defaults": defaults_node, "effective_config": config_node}
+    return Described(config, defaults, nodes)
+
+
+def _describe(ws: Workspace, source: Source) -> dict[str, Any]:
+    from trlm_lab.oracle import source_defaults
+
+    ws.board.say("describe: defaults from the source framework, conflicts, configuration")
+    defaults = source_defaults(source.root)
+    return {
+        "framework": defaults.framework,
+        "values": [[d.name, json.dumps(d.value), d.origin] for d in defaults.values],
+        "config": effective_config(source.root, defaults).to_map(),
+    }
 
 
 def weights_sha256(model_dir: Path) -> str:

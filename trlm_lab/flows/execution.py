@@ -7,7 +7,7 @@ been recomputed from the arrays; a trace of which only digests are kept is reuse
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from trlm_lab.base.records import (
     CaseSuite,
     CaseTrace,
     EngineIdentity,
-    Observation,
+    Outcome,
     TraceRecord,
 )
 from trlm_lab.errors import EngineMissingError, NotStoredError, TrlmError
@@ -58,6 +58,11 @@ class Ran:
     view: TraceView | None = None
 
     @property
+    def key(self) -> tuple[str, str]:
+        """(engine, label)."""
+        return self.task.engine, self.task.label
+
+    @property
     def stored_view(self) -> TraceView:
         """The stored arrays. Raises NotStoredError where only digests were kept."""
         if self.view is None:
@@ -65,24 +70,34 @@ class Ran:
         return self.view
 
 
-def run_tasks(ws: Workspace, tasks: list[Task], *, workers: int = 2) -> list[Ran]:
-    """Run tasks, `workers` at a time, in the order given; the first error stops the rest."""
-    for task in tasks:
-        _require(task)
+@dataclass(frozen=True)
+class Failed:
+    """A task that ended in an error; never a pass."""
+
+    task: Task
+    error: TrlmError
+
+    @property
+    def outcome(self) -> Outcome:
+        """NOT_SUPPORTED where the engine says so, INFRA otherwise."""
+        return Outcome.NOT_SUPPORTED if self.error.code == "NOT_SUPPORTED" else Outcome.INFRA
+
+
+def run_tasks(ws: Workspace, tasks: list[Task], *, workers: int = 2) -> list[Ran | Failed]:
+    """Run tasks, `workers` at a time, in the order given; one task's error spares the others."""
     with ThreadPoolExecutor(max_workers=workers) as pool:
-        futures = [pool.submit(run_task, ws, task) for task in tasks]
-        try:
-            return [future.result() for future in futures]
-        except BaseException:
-            for future in futures:
-                future.cancel()
-            raise
+        return list(pool.map(lambda task: _guarded(ws, task), tasks))
 
 
-def _require(task: Task) -> None:
-    here = task.runner.availability()
-    if not here.available:
-        raise EngineMissingError(where=task.engine, reason=here.reason, remedy=here.fix)
+def _guarded(ws: Workspace, task: Task) -> Ran | Failed:
+    try:
+        here = task.runner.availability()
+        if not here.available:
+            raise EngineMissingError(where=task.engine, reason=here.reason, remedy=here.fix)
+        return run_task(ws, task)
+    except TrlmError as error:
+        ws.board.say(f"  {task.engine} on {task.label}: {error}")
+        return Failed(task, error)
 
 
 def run_task(ws: Workspace, task: Task) -> Ran:
@@ -126,6 +141,7 @@ def _stored(ws: Workspace, task: Task, meter: Meter) -> tuple[TraceRecord, Trace
     if path.exists() and ws.recall(f"{task.name}.begun", inputs) is None:
         ws.drop(path)
     with task.runner.open(task.subject) as session:
+        prepare(session, task.suite.cases)
         writer = TraceWriter(path, session.identity, dict(task.subject.ids or {}))
         ws.remember(f"{task.name}.begun", inputs, True)
         for case in task.suite.cases:
@@ -191,7 +207,8 @@ class _Lazy:
             self._session.__exit__(None, None, None)
 
 
-def observe(runner: Runner, subject: Subject, case: Case) -> Iterator[Observation]:
-    """The observations of one case in a session of its own."""
-    with runner.open(subject) as session:
-        yield from session.run(case)
+def prepare(session: Session, cases: Sequence[Case]) -> None:
+    """Let an engine that answers all cases in one call make that call."""
+    batch: Callable[[Sequence[Case]], None] | None = getattr(session, "prepare", None)
+    if batch is not None:
+        batch(cases)

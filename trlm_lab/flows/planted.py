@@ -83,5 +83,5 @@ def _run(
     with engine.open(subject) as session:
         trace = MemoryTrace(session.identity, dict(subject.ids or {}))
         trace.write_case(case, session.run(case))
-    answer = find_first_mismatch(oracle.stored_view, trace, limits.policy, case_ids=(case.case_id,))
+    answer = find_first_mismatch(oracle.stored_view, trace, limits.policy, cases=[case.case_id])
     return answer.to_map()

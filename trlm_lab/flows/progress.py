@@ -42,6 +42,7 @@ class Board:
         self.quiet = quiet
         self._lock = threading.Lock()
         self._bars: Any = None
+        self._reported: dict[str, Meter] = {}
 
     def __enter__(self) -> Board:
         if not self.quiet and sys.stderr.isatty():
@@ -81,13 +82,26 @@ class Board:
     def meter(self, title: str, total: float, unit: str) -> Iterator[Meter]:
         """A bar while the block runs; a closing line with the time taken where there is no bar."""
         meter = Meter(self, title, total, unit)
-        if self._bars is not None:
-            with self._lock:
-                meter.handle = self._bars.add_task(title, total=total, unit=unit)
+        self._show(meter)
         try:
             yield meter
         finally:
             self._close(meter)
+
+    def report(self, what: str, done: int, total: int) -> None:
+        """The callback that stages take: what is being done, units done, all units."""
+        meter = self._reported.get(what)
+        if meter is None:
+            meter = self._reported[what] = Meter(self, what, total, "")
+            self._show(meter)
+        meter.advance(done - meter.done)
+        if done >= total:
+            self._close(self._reported.pop(what))
+
+    def _show(self, meter: Meter) -> None:
+        if self._bars is not None:
+            with self._lock:
+                meter.handle = self._bars.add_task(meter.title, total=meter.total, unit=meter.unit)
 
     def changed(self, meter: Meter) -> None:
         """Redraw after an advance."""
@@ -109,4 +123,5 @@ class Board:
             with self._lock:
                 self._bars.remove_task(meter.handle)
         if spent > 1.0:
-            self.say(f"  {meter.title}: {meter.done:.0f} {meter.unit} in {spent:.1f} s")
+            amount = f"{meter.done:.0f} {meter.unit} in " if meter.unit else ""
+            self.say(f"  {meter.title}: {amount}{spent:.1f} s")

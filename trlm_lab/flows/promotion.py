@@ -32,7 +32,29 @@ class Claim:
 
 def claims(run: Run) -> list[Claim]:
     """Every claim that the run makes, in order of level."""
-    return [*_source_claims(run), *_artifact_claims(run), *_exact_claims(run), *_bound_claims(run)]
+    return [
+        *_source_claims(run),
+        *_artifact_claims(run),
+        *_exact_claims(run),
+        *_bound_claims(run),
+        *_missing_claims(run),
+    ]
+
+
+def _missing_claims(run: Run) -> list[Claim]:
+    """Engines that failed or were not found: never a pass, and never silent."""
+    subject = run.described.nodes["effective_config"]
+    rows = [
+        Claim("C7 layers", "the engine runs", f.task.engine, f.task.label, f.outcome,
+              f.error.text, run.packed[f.task.label].nodes["artifact"])
+        for f in run.failures
+    ]  # fmt: skip
+    for line in run.plan.absent:
+        name, _, remedy = line.partition(": ")
+        rows.append(
+            Claim("C7 layers", "the engine runs", name, "", Outcome.NOT_SUPPORTED, remedy, subject)
+        )
+    return rows
 
 
 def _source_claims(run: Run) -> list[Claim]:

@@ -22,7 +22,7 @@ from trlm_lab.flows.acquisition import (
 )
 from trlm_lab.flows.calibration import Calibrated, calibrate_limits
 from trlm_lab.flows.engines import needs_model_dir, runner
-from trlm_lab.flows.execution import Ran, Task, run_task, run_tasks
+from trlm_lab.flows.execution import Failed, Ran, Task, run_task, run_tasks
 from trlm_lab.flows.judgement import Exactness, Judged, exactness, judge
 from trlm_lab.flows.packing import Packed, oracle_model_dir, pack_artifact
 from trlm_lab.flows.plan import RunPlan
@@ -113,10 +113,21 @@ class Run:
     def _weights(self) -> dict[str, str]:
         return {label: weights_sha256(path) for label, path in self.model_dirs.items()}
 
-    def _oracle_task(self, label: str, suite: CaseSuite) -> Task:
-        from trlm_lab.oracle import TorchRunner, environment_record
+    @cached_property
+    def environment(self) -> dict[str, Any]:
+        """The oracle's environment, as its receipts bind it."""
+        known = self.ws.recall("environment", {}) if self.ws.trusted else None
+        if known is None:
+            from trlm_lab.oracle import environment_record
 
-        environment = environment_record(threads=self.plan.threads)
+            record = environment_record(threads=self.plan.threads)
+            known = self.ws.remember("environment", {}, record)
+        return dict(known)
+
+    def _oracle_task(self, label: str, suite: CaseSuite) -> Task:
+        from trlm_lab.oracle import TorchRunner
+
+        environment = self.environment
         node = self.ws.store.add(
             "environment", {"environment_blob": self.ws.store.put_value(environment)}, []
         )
@@ -159,9 +170,8 @@ class Run:
         }
 
     @cached_property
-    def engines(self) -> dict[tuple[str, str], Ran]:
-        """Every engine on every artifact, by (engine, label)."""
-        names = [(e, True) for e in self.plan.exact] + [(e, False) for e in self.plan.bounded]
+    def attempts(self) -> list[Ran | Failed]:
+        """Every engine on every artifact, finished or failed."""
         # One engine's arrays are stored and compared; the others of its profile are held to the
         # same digests. Slow engines start first, so that the last to end is a short one.
         tasks = [
@@ -171,13 +181,23 @@ class Run:
                 runner(engine),
                 self.subject(engine, label),
                 self.judged_suite,
-                keep=engine == self.stored_engine or not exact,
+                keep=engine == self.stored_engine or engine in self.plan.bounded,
                 parents=(self.packed[label].nodes["artifact"],),
             )
-            for engine, exact in reversed(names)
+            for engine in reversed(self.plan.exact + self.plan.bounded)
             for label in self.plan.artifacts
         ]
-        return {(r.task.engine, r.task.label): r for r in run_tasks(self.ws, tasks)}
+        return run_tasks(self.ws, tasks)
+
+    @cached_property
+    def engines(self) -> dict[tuple[str, str], Ran]:
+        """Finished engines by (engine, label)."""
+        return {a.key: a for a in self.attempts if isinstance(a, Ran)}
+
+    @cached_property
+    def failures(self) -> list[Failed]:
+        """Engines that ended in an error."""
+        return [a for a in self.attempts if isinstance(a, Failed)]
 
     @property
     def stored_engine(self) -> str:
@@ -198,10 +218,11 @@ class Run:
         rows = {}
         for label in self.plan.artifacts:
             for engine in (self.stored_engine, *self.plan.bounded):
-                candidate = self.engines[engine, label]
-                rows[engine, label] = judge(
-                    self.ws, self.oracle[label], candidate, self.limits[label]
-                )
+                candidate = self.engines.get((engine, label))
+                if candidate is not None:
+                    rows[engine, label] = judge(
+                        self.ws, self.oracle[label], candidate, self.limits[label]
+                    )
         return rows
 
     @cached_property

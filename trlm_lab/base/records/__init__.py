@@ -11,6 +11,14 @@ from trlm_lab.base.records.comparison import (
 )
 from trlm_lab.base.records.config import EffectiveConfig, SourceDefault, SourceDefaults
 from trlm_lab.base.records.engine import Availability, EngineIdentity
+from trlm_lab.base.records.inspection import (
+    Finding,
+    HashCheck,
+    InspectedField,
+    InspectedPiece,
+    InspectedTensor,
+    Inspection,
+)
 from trlm_lab.base.records.ledger import Ledger, LedgerEntry, Transform
 from trlm_lab.base.records.mismatch import Mismatch
 from trlm_lab.base.records.node import Node
@@ -33,6 +41,12 @@ __all__ = [
     "Comparison",
     "EffectiveConfig",
     "EngineIdentity",
+    "Finding",
+    "HashCheck",
+    "InspectedField",
+    "InspectedPiece",
+    "InspectedTensor",
+    "Inspection",
     "Ledger",
     "LedgerEntry",
     "LogitMetrics",

@@ -51,6 +51,16 @@ class Ledger:
             rows.append(row)
         return {"entries": rows, "exceptions": list(self.exceptions)}
 
+    @classmethod
+    def from_map(cls, row: dict[str, Any]) -> Ledger:
+        """Inverse of `to_map`."""
+        entries = []
+        for entry in row["entries"]:
+            made = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
+            made["transforms"] = tuple(Transform(kind, p) for kind, p in entry["transforms"])
+            entries.append(LedgerEntry(**made))
+        return cls(tuple(entries), tuple(row["exceptions"]))
+
     @property
     def ledger_id(self) -> str:
         """Content id."""

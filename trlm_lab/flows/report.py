@@ -1,0 +1,87 @@
+"""The HTML report of a run: verdicts first, then figures, then where to look further."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trlm_lab import __version__
+from trlm_lab.base.blobs import write_atomically
+from trlm_lab.base.records import FAULTS, SOUND, Outcome
+
+if TYPE_CHECKING:
+    from trlm_lab.flows.promotion import Claim
+    from trlm_lab.flows.run import Run
+
+#: Figures in the order of the page, with the words under them.
+FIGURES: tuple[tuple[str, str], ...] = (
+    (
+        "exactness",
+        "Each engine computed every checkpoint from its own copy of the artifact's bytes. "
+        "A cell counts the checkpoints whose SHA-256 is the same as the first engine's.",
+    ),
+    (
+        "error_by_depth",
+        "Largest difference from the torch float32 oracle in the residual stream. The limit is "
+        "four times the oracle's own noise against float64, frozen before these cases ran.",
+    ),
+    (
+        "heatmap",
+        "Every checkpoint of every layer. White is the limit; blue is below it, red beyond.",
+    ),
+    ("ulp_histogram", "The same differences counted in float32 steps."),
+    (
+        "quantization_by_depth",
+        "Not an engine error: the oracle on the artifact's weights against the source's.",
+    ),
+    ("receipt_graph", "What `trlm verify` walks: each box is content-addressed over its children."),
+)
+
+
+def write_report(run: Run, rows: list[Claim], promotion: str) -> Path:
+    """Render `report.html` into the run's directory; returns its path."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("trlm_lab.flows", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    page = environment.get_template("report.html.j2").render(
+        version=__version__,
+        promotion=promotion,
+        source=run.source.snapshot.pin.spelled,
+        snapshot=run.source.snapshot.snapshot_id,
+        config=run.described.config,
+        framework=run.described.defaults.framework,
+        on_grid=run.source.on_grid,
+        suites=[run.calibration_suite, run.judged_suite],
+        artifacts=[p.artifact for p in run.packed.values()],
+        claims=[{**c.row(), "mood": mood(c.outcome)} for c in rows],
+        planted=run.planted,
+        figures=_figures(run.ws.figures),
+        notebooks=sorted(p.name for p in run.ws.notebooks.glob("*.html")),
+    )
+    path = run.ws.out / "report.html"
+    write_atomically(path, page.encode())
+    return path
+
+
+def mood(outcome: Outcome) -> str:
+    """Class of an outcome for the style sheet: sound, fault or neither."""
+    if outcome in SOUND:
+        return "sound"
+    return "fault" if outcome in FAULTS else "open"
+
+
+def _figures(directory: Path) -> list[dict[str, Any]]:
+    found = []
+    for name, words in FIGURES:
+        path = directory / f"{name}.png"
+        if path.exists():
+            data = base64.b64encode(path.read_bytes()).decode()
+            found.append({"name": name, "words": words, "data": data})
+    return found

@@ -1,0 +1,130 @@
+"""Putting a runtime on trial: `trlm bisect`, from a model directory and cases alone.
+
+The oracle runs the cases; the limits come from seeded calibration cases of the same lengths that
+share no input with them; the candidate runs; the judge names the first failing boundary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from trlm_lab.base.interfaces import Runner, Subject
+from trlm_lab.base.records import (
+    Case,
+    CaseSuite,
+    EffectiveConfig,
+    Mismatch,
+    Outcome,
+    TolerancePolicy,
+)
+from trlm_lab.bisection import find_first_mismatch
+from trlm_lab.calibrate import FloorMeter, make_policy, trace_stream
+from trlm_lab.cases import random_cases
+from trlm_lab.errors import TrlmError
+from trlm_lab.flows.acquisition import Described, Source, acquire_source, describe_source
+from trlm_lab.flows.engines import needs_model_dir, runner
+from trlm_lab.flows.execution import prepare
+from trlm_lab.flows.packing import pack_artifact
+from trlm_lab.flows.progress import Board
+from trlm_lab.flows.workspace import Workspace
+from trlm_lab.traces import MemoryTrace
+
+#: Lengths of calibration cases stay in this range whatever the judged cases are.
+SHORTEST, LONGEST = 8, 128
+CALIBRATION_CASES = 6
+CALIBRATION_SEED = 20_261_129
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The answer of the judge and the policy it judged by (None where the candidate never ran)."""
+
+    mismatch: Mismatch
+    policy: TolerancePolicy | None
+
+
+def calibration_for(suite: CaseSuite, config: EffectiveConfig) -> CaseSuite:
+    """Seeded random cases of lengths like the suite's, within the model's context."""
+    cap = min(LONGEST, config.max_position_embeddings)
+    lengths = sorted({min(max(len(c.token_ids), SHORTEST), cap) for c in suite.cases})
+    while len(lengths) < CALIBRATION_CASES:
+        lengths.append(lengths[len(lengths) % len(set(lengths))])
+    return random_cases(config.vocab_size, lengths, CALIBRATION_SEED)
+
+
+def bisect_model(
+    backend: str,
+    model: Path,
+    suite: CaseSuite,
+    out: Path,
+    board: Board,
+    *,
+    timeout: float = 600.0,
+    quant: str = "f32",
+) -> Trial:
+    """Judge `backend` on `model` over `suite`; errors of the backend become the verdict.
+
+    Raises:
+        Refused: the model or the cases break a rule.
+    """
+    ws = Workspace(out, board)
+    source = acquire_source(ws, f"dir:{model}")
+    described = describe_source(ws, source)
+    candidate = runner(backend, timeout=timeout)
+    subject = _subject(ws, backend, source, described, quant)
+    try:
+        trace = record(candidate, subject, suite, board)
+    except TrlmError as error:
+        verdict = Outcome.NOT_SUPPORTED if error.code == "NOT_SUPPORTED" else Outcome.INFRA
+        return Trial(Mismatch(verdict, note=error.text), None)
+    oracle, policy = oracle_and_policy(ws, source, described, suite)
+    return Trial(find_first_mismatch(oracle, trace, policy), policy)
+
+
+def _subject(
+    ws: Workspace, backend: str, source: Source, described: Described, quant: str
+) -> Subject:
+    ids = {"snapshot": source.snapshot.snapshot_id, "config": described.config.config_id}
+    if needs_model_dir(backend):
+        return Subject(artifact=None, model_dir=source.root, ids=ids)
+    packed = pack_artifact(ws, source, described, quant)
+    return Subject(artifact=packed.artifact.path, model_dir=None, ids=ids)
+
+
+def oracle_and_policy(
+    ws: Workspace, source: Source, described: Described, suite: CaseSuite
+) -> tuple[MemoryTrace, TolerancePolicy]:
+    """The torch oracle on the judged cases, and limits frozen from calibration cases before."""
+    torch, subject = runner("torch"), Subject(model_dir=source.root, ids={})
+    calibration = calibration_for(suite, described.config)
+    noisy = record(torch, subject, calibration, ws.board)
+    packed = pack_artifact(ws, source, described, "f32")
+    floors = FloorMeter()
+    with runner("reference:f64-reference").open(Subject(artifact=packed.artifact.path)) as exact:
+        for case in calibration.cases:
+            floors.add(case, trace_stream(noisy, case.case_id), exact.run(case))
+        reference_id = exact.identity.build_sha256
+    policy = make_policy(
+        floors.result(),
+        name=f"trial-{source.snapshot.snapshot_id[:12]}",
+        oracle_id=noisy.trace_id,
+        reference_id=reference_id,
+        judged=suite.cases,
+    )
+    return record(torch, subject, suite, ws.board), policy
+
+
+def record(engine: Runner, subject: Subject, suite: CaseSuite, board: Board) -> MemoryTrace:
+    """Run a suite in an engine and keep its observations in memory."""
+    cases: tuple[Case, ...] = suite.cases
+    with (
+        board.meter(f"{engine.name} on {suite.name}", suite.tokens, "tokens") as meter,
+        engine.open(subject) as session,
+    ):
+        prepare(session, cases)
+        trace = MemoryTrace(session.identity, dict(subject.ids or {}))
+        for case in cases:
+            trace.write_case(case, session.run(case))
+            meter.advance(len(case.token_ids))
+    return trace
