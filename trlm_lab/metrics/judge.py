@@ -125,18 +125,21 @@ def _judge_masked(
 ) -> Judgement:
     """Marks as a set, which needs no tolerance; then the values where both have one."""
     ours, theirs = masked_entries(reference), masked_entries(candidate)
-    strange = (ours != theirs).reshape(-1)
-    visible = ~(ours | theirs)
+    strange, marked = ours != theirs, ours | theirs
+    left, right = (np.where(marked, np.float32(0), side) for side in (reference, candidate))
     if not strange.any():
-        left, right = (np.where(ours, np.float32(0), side) for side in (reference, candidate))
         return _judge_values(left, right, entry, exact)
-    error = max_abs_difference(reference[visible], candidate[visible])
-    bad = strange.copy()
-    if entry is not None and not exact:
-        beyond = abs_difference(reference, candidate) > entry.limit
-        bad |= beyond & visible.reshape(-1)
-    note = f"mask set: {int(np.count_nonzero(strange))} entries are masked on one side only"
-    return located(Outcome.WRONG, reference, candidate, bad, max_abs=error, note=note)
+    beyond = 0.0 if entry is None or exact else entry.limit
+    bad = strange.reshape(-1) | (abs_difference(left, right) > beyond)
+    count = int(np.count_nonzero(strange))
+    return located(
+        Outcome.WRONG,
+        reference,
+        candidate,
+        bad,
+        max_abs=max_abs_difference(left, right),
+        note=f"mask set: {count} entries are masked on one side only",
+    )
 
 
 def _with_future_note(
