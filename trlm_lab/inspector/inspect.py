@@ -1,0 +1,87 @@
+"""Inspect one `.slm` file: every field, table, payload and hash; findings instead of exceptions."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trlm_lab.base.records.inspection import InspectedPiece, InspectedTensor, Inspection
+from trlm_lab.errors import InspectPathError
+from trlm_lab.inspector.directory import check_tensors, read_tensors, with_alias_names
+from trlm_lab.inspector.header import FIELDS, SIZE, check_header, header_rows
+from trlm_lab.inspector.model import check_model
+from trlm_lab.inspector.pieces import check_piece_hashes, check_shard, read_pieces
+from trlm_lab.inspector.planes import check_planes
+from trlm_lab.inspector.report import Report
+from trlm_lab.inspector.sections import check_sections, read_configuration, read_texts
+
+
+def inspect(path: Path) -> Inspection:
+    """Read a file. Raises InspectPathError only where there is none to read."""
+    if not path.is_file():
+        raise InspectPathError(where=str(path), detail="there is no such file")
+    if path.stat().st_size == 0:
+        return inspect_bytes(memoryview(b""))
+    return inspect_bytes(np.memmap(path, np.uint8, "r").data)
+
+
+def inspect_bytes(view: memoryview) -> Inspection:
+    """Read a buffer; never raises on its content."""
+    report = Report(view)
+    digest = hashlib.sha256(view).hexdigest()
+    magic = bytes(view[:4])
+    if magic != b"SLM2" or len(view) < SIZE:
+        report.add("FORMAT", 0, f"magic {magic!r} and {len(view)} bytes are no SLM2 file")
+        return Inspection("unknown", len(view), digest, findings=tuple(report.findings))
+    header = {name: report.number(at, size) for name, at, size in FIELDS}
+    rows = header_rows(report)
+    parts: dict[str, Any] = {}
+    if check_header(report, header) and check_sections(report, header):
+        parts = _inspect_sections(report, header)
+    _check_self(report)
+    return Inspection(
+        format="SLM2",
+        size=len(view),
+        file_sha256=digest,
+        header=rows,
+        hashes=tuple(report.hashes),
+        findings=tuple(report.findings),
+        **parts,
+    )
+
+
+def _inspect_sections(report: Report, header: dict[str, int]) -> dict[str, Any]:
+    texts = read_texts(report, header["string_table_off"], header["string_table_len"])
+    before = len(report.findings)
+    config = read_configuration(report, header)
+    config_is_sound = len(report.findings) == before
+    tensors = read_tensors(report, header, texts)
+    for row in check_tensors(report, header, tensors):
+        check_planes(report, row)
+        _check_tensor_hash(report, header, row)
+    if config_is_sound:
+        check_model(report, config, tensors)
+    pieces: tuple[InspectedPiece, ...] = read_pieces(report, header)
+    check_piece_hashes(report, header, pieces)
+    if header["shard_count"] == 1:
+        check_shard(report, header)
+    return {"config": config, "tensors": with_alias_names(tensors), "pieces": pieces}
+
+
+def _check_tensor_hash(report: Report, header: dict[str, int], row: InspectedTensor) -> None:
+    at = header["tensor_dir_off"] + 128 * row.index + 96
+    digest = hashlib.sha256(report.view[row.data_range[0] : row.data_range[1]])
+    if row.scales_range[1] > row.scales_range[0]:
+        digest.update(report.view[row.scales_range[0] : row.scales_range[1]])
+    report.hash(f"tensor {row.name}", report.raw(at, 16), digest.digest()[:16])
+
+
+def _check_self(report: Report) -> None:
+    """The file's hash of itself, with bytes 136 to 208 read as zero."""
+    digest = hashlib.sha256(report.view[:136])
+    digest.update(bytes(72))
+    digest.update(report.view[208:])
+    report.hash("self", report.raw(136, 32), digest.digest())
