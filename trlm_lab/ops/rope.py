@@ -17,7 +17,7 @@ from trlm_lab.ops.rotation import check_rotation_shapes, cosines_and_sines
 def rope(
     x: Float[Array, "T N E"],
     positions: Int[Array, " T"],
-    inv_freq: Float[Array, "E//2"],
+    inv_freq: Float[Array, " E//2"],
     arithmetic: Arithmetic,
 ) -> Float[Array, "T N E"]:
     """Rotate every head of every token by its position.

@@ -17,7 +17,7 @@ from trlm_lab.ops.rotation import check_rotation_shapes, cosines_and_sines
 def rope_interleaved(
     x: Float[Array, "T N E"],
     positions: Int[Array, " T"],
-    inv_freq: Float[Array, "E//2"],
+    inv_freq: Float[Array, " E//2"],
     arithmetic: Arithmetic,
 ) -> Float[Array, "T N E"]:
     """Rotate every head of every token by its position.
@@ -35,7 +35,7 @@ def rope_interleaved(
     return y
 
 
-def half_split_to_interleaved(rows: int, heads: int) -> Int[Array, "{rows}"]:
+def half_split_to_interleaved(rows: int, heads: int) -> Int[Array, " {rows}"]:
     """Row order that turns a half-split projection into an interleaved one: new[i] = old[order[i]].
 
     `heads` counts the heads of this very matrix (the key/value heads for K), so that a head is

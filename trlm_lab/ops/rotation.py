@@ -14,7 +14,7 @@ from trlm_lab.ops import by_dtype
 from trlm_lab.ops.arithmetic import Arithmetic, Array
 
 
-def inverse_frequencies(theta: float, head_dim: int) -> Float[Array, "{head_dim}//2"]:
+def inverse_frequencies(theta: float, head_dim: int) -> Float[Array, " {head_dim}//2"]:
     """theta^(-2i/E) for i below E/2, in float64, rounded once to float32.
 
     A model's own values come from its source and may differ in the last bit; this serves where

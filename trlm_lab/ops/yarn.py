@@ -27,7 +27,7 @@ def yarn_inverse_frequencies(
     original_context: int,
     beta_fast: float = 32.0,
     beta_slow: float = 1.0,
-) -> tuple[Float[Array, "{head_dim}//2"], float]:
+) -> tuple[Float[Array, " {head_dim}//2"], float]:
     """Inverse frequencies in float64, and the factor by which cosines and sines are scaled."""
     plain = theta ** -(np.arange(0, head_dim, 2, dtype=np.float64) / head_dim)
     low = max(math.floor(_dimension_of(beta_fast, head_dim, theta, original_context)), 0)
