@@ -1,0 +1,1 @@
+"""One file a model family: its closed configuration schema and the tensors that it must have."""
