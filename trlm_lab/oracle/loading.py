@@ -1,0 +1,96 @@
+"""Load a model directory with the source framework: quietly, offline, whole or not at all."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.base import strict_json
+from trlm_lab.errors import OracleMissingError, OracleModelError, TrlmError
+from trlm_lab.oracle.environment import package_version
+
+FAMILY = "llama"
+
+
+@contextmanager
+def quiet_framework() -> Iterator[Any]:
+    """The transformers package, without warnings and progress bars; its state is restored."""
+    for name in ("torch", "transformers"):
+        package_version(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            import transformers
+        except ImportError as error:
+            raise OracleMissingError(where="transformers", detail=str(error)) from error
+        logging = transformers.utils.logging
+        verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        try:
+            yield transformers
+        finally:
+            logging.set_verbosity(verbosity)
+            if bars:
+                logging.enable_progress_bar()
+
+
+def read_config(model_dir: Path, transformers: Any) -> Any:
+    """The live configuration object of a llama-family directory.
+
+    Raises:
+        OracleModelError: no such file, another family, or values that the source refuses.
+    """
+    path = model_dir / "config.json"
+    try:
+        declared = strict_json.load_object(path)
+    except TrlmError as error:
+        raise OracleModelError(where=str(path), detail=error.detail) from error
+    family = declared.get("model_type")
+    if family != FAMILY:
+        detail = f"model_type is {family!r}, this oracle captures {FAMILY!r}"
+        raise OracleModelError(where=str(path), detail=detail)
+    try:
+        return transformers.LlamaConfig.from_pretrained(model_dir, local_files_only=True)
+    except Exception as error:
+        # The configuration class validates with errors of several libraries.
+        raise OracleModelError(where=str(path), detail=_first_line(error)) from error
+
+
+def load_model(model_dir: Path) -> Any:
+    """The model in float32 with eager attention, in evaluation mode.
+
+    Raises:
+        OracleMissingError: torch or transformers is not installed.
+        OracleModelError: a file, a tensor or a value is missing, foreign or refused.
+    """
+    with quiet_framework() as transformers:
+        import torch
+
+        config = read_config(model_dir, transformers)
+        try:
+            model, info = transformers.LlamaForCausalLM.from_pretrained(
+                model_dir,
+                config=config,
+                dtype=torch.float32,
+                attn_implementation="eager",
+                local_files_only=True,
+                use_safetensors=True,
+                output_loading_info=True,
+            )
+        except Exception as error:
+            # Safetensors, the hub client and torch each have errors of their own here.
+            raise OracleModelError(where=str(model_dir), detail=_first_line(error)) from error
+    for problem, names in info.items():
+        if names:
+            detail = f"{problem.replace('_', ' ')}: {', '.join(sorted(map(str, names))[:4])}"
+            raise OracleModelError(where=str(model_dir), detail=detail)
+    return model.eval()
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0].rstrip(".")

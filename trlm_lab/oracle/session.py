@@ -1,0 +1,171 @@
+"""A loaded source model that yields every checkpoint of a case as its own forward pass runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from trlm_lab.base import canon
+from trlm_lab.base.names import llama_ladder
+from trlm_lab.base.records import Case, EngineIdentity, Observation
+from trlm_lab.errors import CaptureError, OracleCaseError, TrlmError, UsageError
+from trlm_lab.ops.top_k import top_k
+from trlm_lab.oracle.attention_watch import AttentionWatch
+from trlm_lab.oracle.environment import environment_record
+from trlm_lab.oracle.hooks import Hooks
+from trlm_lab.oracle.inversion import generate
+from trlm_lab.oracle.loading import load_model
+from trlm_lab.oracle.settings import pinned_thread
+
+PROFILE = "source-eager-f32"
+
+Sink = Callable[[Observation], None]
+
+
+class TorchSession:
+    """The `Session` of the source framework; forward passes run in threads of their own."""
+
+    def __init__(self, model_dir: Path, name: str, threads: int) -> None:
+        """Load the model.
+
+        Raises:
+            OracleMissingError: torch or transformers is not installed.
+            OracleModelError: the directory holds no whole llama-family model.
+        """
+        self._threads = threads
+        self._identity = _identity(name, threads)
+        self._model: Any = load_model(model_dir)
+        self._hooks = Hooks(self._model)
+        self._hooks.attach()
+
+    @property
+    def identity(self) -> EngineIdentity:
+        """Framework versions, source hashes, and the whole environment in the details."""
+        return self._identity
+
+    def __enter__(self) -> TorchSession:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._model = None
+
+    def run(self, case: Case) -> Iterator[Observation]:
+        """Yield every checkpoint of a prefill, in ladder order, holding about one layer of them.
+
+        `token_ids` come first, then `position_ids` and `attention_mask` where the case has them.
+
+        Raises:
+            OracleCaseError: the model cannot be asked this case.
+            CaptureError: the source's forward pass failed or is not the known one.
+        """
+        inputs = self._inputs(case)
+        yield from _given(case)
+
+        def produce(sink: Sink) -> None:
+            self._capture(inputs, case, sink)
+
+        for observation in generate(produce):
+            yield observation
+            if observation.name == "logits":
+                ids, values = top_k(observation.values)
+                yield Observation("logits.topk_ids", ids)
+                yield Observation("logits.topk_values", values)
+
+    def plain_logits(self, case: Case) -> NDArray[np.float32]:
+        """Logits (T, V) of a forward pass without any hook, computed in the calling thread.
+
+        No capture of this session may be under way.
+        """
+        inputs = self._inputs(case)
+        self._hooks.detach()
+        try:
+            with pinned_thread(self._threads):
+                logits = self._model(**inputs, use_cache=False).logits
+            return _copied("logits", logits)
+        finally:
+            self._hooks.attach()
+
+    def _inputs(self, case: Case) -> dict[str, torch.Tensor]:
+        if self._model is None:
+            raise UsageError(where=f"case {case.case_id}", detail="the session is closed")
+        check_case(case, self._model.config.vocab_size)
+        tokens = len(case.token_ids)
+        # Both are always given: without a mask the source reads a jump in the positions as the
+        # start of another packed text.
+        rows = {
+            "input_ids": case.token_ids,
+            "position_ids": case.position_ids or tuple(range(tokens)),
+            "attention_mask": case.attention_mask or (1,) * tokens,
+        }
+        return {name: torch.tensor([row], dtype=torch.int64) for name, row in rows.items()}
+
+    def _capture(self, inputs: dict[str, torch.Tensor], case: Case, sink: Sink) -> None:
+        try:
+            with pinned_thread(self._threads):
+                self._watched_forward(inputs, sink)
+        except TrlmError:
+            raise
+        except Exception as error:
+            detail = f"{type(error).__name__}: {error}"
+            raise CaptureError(where=f"case {case.case_id}", detail=detail) from error
+
+    def _watched_forward(self, inputs: dict[str, torch.Tensor], sink: Sink) -> None:
+        due = iter(llama_ladder(len(self._model.model.layers)))
+
+        def emit(name: str, value: torch.Tensor) -> None:
+            expected = next(due, "nothing more")
+            if name != expected:
+                raise CaptureError(where=name, detail=f"{expected} was due")
+            sink(Observation(name, _copied(name, value)))
+
+        tap = self._hooks.tap
+        watch = AttentionWatch(emit)
+        tap.emit, tap.watch = emit, watch
+        with watch:
+            logits = self._model(**inputs, use_cache=False).logits
+        emit("logits", logits)
+
+
+def _copied(name: str, value: torch.Tensor) -> NDArray[np.float32]:
+    """A copy as the trace shapes it: batch axis dropped, rotated heads as T H E."""
+    array: NDArray[np.float32] = value.detach()[0].numpy()
+    if name.endswith(("q_rope", "k_rope")):
+        array = array.transpose(1, 0, 2)
+    return np.array(array, dtype=np.float32, order="C")
+
+
+def _given(case: Case) -> Iterator[Observation]:
+    for name in ("token_ids", "position_ids", "attention_mask"):
+        values = getattr(case, name)
+        if values is not None:
+            yield Observation(name, np.array(values, dtype=np.int64))
+
+
+def check_case(case: Case, vocabulary: int) -> None:
+    """Raise OracleCaseError where the model cannot be asked this case."""
+    where = f"case {case.case_id}"
+    for index, token in enumerate(case.token_ids):
+        if token >= vocabulary:
+            detail = f"token {index} is {token}, the vocabulary ends at {vocabulary - 1}"
+            raise OracleCaseError(where=where, detail=detail)
+    positions = case.position_ids or ()
+    if any(not 0 <= position < 2**31 for position in positions):
+        raise OracleCaseError(where=where, detail="a position is negative or beyond 2^31")
+    mask = case.attention_mask or (1,)
+    if any(bit not in (0, 1) for bit in mask):
+        raise OracleCaseError(where=where, detail="attention_mask holds more than 0 and 1")
+    if mask[0] == 0:
+        detail = "attention_mask hides every key from the first token"
+        raise OracleCaseError(where=where, detail=detail)
+
+
+def _identity(name: str, threads: int) -> EngineIdentity:
+    environment = environment_record(threads=threads)
+    build = {key: environment[key] for key in ("sources", "torch_build", "torch_libraries")}
+    version = ", ".join(f"{p} {environment['packages'][p]}" for p in ("torch", "transformers"))
+    return EngineIdentity(name, version, PROFILE, canon.content_id(build), environment)
