@@ -1286,3 +1286,19 @@ class UncheckableError(UsageError):
     code = "UNCHECKABLE"
     rule = "this kind of file is not checked"
     fix = "give a model directory, a .safetensors or a .slm file"
+
+
+class SubjectMissingError(UsageError):
+    """An engine is asked to run without anything that it can open."""
+
+    code = "SUBJECT_MISSING"
+    rule = "there is neither a model directory nor an artifact that this engine opens"
+    fix = "give --model DIR or --artifact FILE"
+
+
+class NpzUnreadableError(Refused):
+    """An operand file that is no archive of plain arrays."""
+
+    code = "NPZ_UNREADABLE"
+    rule = "no archive of plain arrays: {detail}"
+    fix = "write it with numpy.savez"

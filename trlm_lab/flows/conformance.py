@@ -27,6 +27,7 @@ class Conformance:
     report: Path
     holds: bool
     reused: tuple[str, ...]
+    planted: str
 
 
 def conform(plan: RunPlan, out: Path, board: Board, *, fresh: bool = False) -> Conformance:
@@ -43,7 +44,18 @@ def conform(plan: RunPlan, out: Path, board: Board, *, fresh: bool = False) -> C
     report = write_report(run, rows, promotion)
     receipt = seal(ws, promotion, [n.node for n in notebooks])
     holds = bool(ws.store.get(promotion).metadata["holds"])
-    return Conformance(rows, receipt, report, holds, reused)
+    return Conformance(rows, receipt, report, holds, reused, _planted_line(run))
+
+
+def _planted_line(run: Run) -> str:
+    planted = run.planted
+    if planted is None:
+        return ""
+    answer = "named" if planted.named else "NOT named"
+    return (
+        f"planted fault {planted.fault}: {answer} at {planted.mismatch.boundary}"
+        f" (expected {planted.expected}, last sound {planted.mismatch.after})"
+    )
 
 
 def seal(ws: Workspace, promotion: str, notebooks: list[str]) -> str:

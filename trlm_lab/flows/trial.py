@@ -55,7 +55,7 @@ def calibration_for(suite: CaseSuite, config: EffectiveConfig) -> CaseSuite:
 
 def bisect_model(
     backend: str,
-    model: Path,
+    model: str,
     suite: CaseSuite,
     out: Path,
     board: Board,
@@ -69,7 +69,7 @@ def bisect_model(
         Refused: the model or the cases break a rule.
     """
     ws = Workspace(out, board)
-    source = acquire_source(ws, f"dir:{model}")
+    source = acquire_source(ws, model if ":" in model else f"dir:{model}")
     described = describe_source(ws, source)
     candidate = runner(backend, timeout=timeout)
     subject = _subject(ws, backend, source, described, quant)

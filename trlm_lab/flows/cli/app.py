@@ -1,0 +1,61 @@
+"""The command tree, and the one place where errors become exit statuses."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+import typer
+
+from trlm_lab import __version__
+from trlm_lab.errors import TrlmError
+from trlm_lab.flows.cli import container, evidence, machine, runs, source, stages
+from trlm_lab.flows.cli.output import report_error
+
+app = typer.Typer(
+    name="trlm",
+    help="Numerical conformance of language models, from source to browser.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+for room in (runs, source, container, stages, evidence, machine):
+    room.register(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True),
+) -> None:
+    """Exit status: 0 sound, 1 a claim does not hold, 2 usage, 3 input refused, 4 infrastructure."""
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line; returns the exit status."""
+    try:
+        status = app(arguments, prog_name="trlm", standalone_mode=False)
+        return status if isinstance(status, int) else 0
+    except TrlmError as error:
+        return report_error(error, as_json="--json" in arguments)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+        return 2
+    except click.ClickException as error:
+        error.show(file=sys.stderr)
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        print("trlm: interrupted; run the same command again to go on", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader (head, say) has gone; nothing more to say to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except typer.Exit as leaving:
+        return leaving.exit_code

@@ -1,0 +1,119 @@
+"""`trlm pack`, `trlm inspect`, `trlm unpack`, `trlm ledger`."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trlm_lab.flows.cli.output import emit_json, emit_table
+from trlm_lab.flows.cli.runs import Json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(pack)
+    app.command()(inspect)
+    app.command()(unpack)
+    app.command()(ledger)
+
+
+def pack(
+    snapshot: Annotated[str, typer.Argument(help="A snapshot directory or any SOURCE.")],
+    out: Annotated[Path, typer.Option(help="The `.slm` to write.")],
+    quant: Annotated[str, typer.Option(help="f32 or q8_r128")] = "q8_r128",
+    format: Annotated[str, typer.Option(help="Container format.")] = "slm2",
+    json: Json = False,
+) -> int:
+    """Pack a snapshot into a `.slm`."""
+    from trlm_lab.errors import UnknownNameError
+    from trlm_lab.flows.acquisition import acquire_source, describe_source
+    from trlm_lab.flows.packing import pack_artifact
+    from trlm_lab.flows.progress import Board
+    from trlm_lab.flows.workspace import Workspace
+
+    if format != "slm2":
+        raise UnknownNameError(where="--format", kind="format", name=format, known="slm2")
+    with tempfile.TemporaryDirectory() as scratch, Board() as board:
+        ws = Workspace(Path(scratch), board)
+        source = acquire_source(ws, snapshot)
+        packed = pack_artifact(ws, source, describe_source(ws, source), quant)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        # A killed copy never stands under the final name.
+        part = out.with_name(f".{out.name}.part")
+        shutil.copyfile(packed.artifact.path, part)
+        part.replace(out)
+    row = {k: v for k, v in vars(packed.artifact).items() if k not in ("path", "config")}
+    if json:
+        emit_json({"path": str(out), **row, "ledger_id": packed.ledger.ledger_id})
+    else:
+        emit_table([{"": k, "value": v} for k, v in {"path": out, **row}.items()])
+    return 0
+
+
+def inspect(path: Path, json: Json = False) -> int:
+    """Read a `.slm` with the independent inspector; every hash is recomputed."""
+    from trlm_lab.flows.inspection import inspection_document
+
+    document = inspection_document(path)
+    if json:
+        emit_json(document)
+    else:
+        emit_table(document["header"], f"{path}")
+        emit_table(document["tensors"][:40], f"{len(document['tensors'])} tensors (first 40)")
+        emit_table(document["hashes"], "hashes")
+        for finding in document["findings"]:
+            print(f"{finding['code']} at {finding['where']}: {finding['detail']}")
+        print(document["verdict"])
+    return 0 if document["verdict"] == "accept" else 3
+
+
+def unpack(
+    path: Path,
+    out: Annotated[Path, typer.Option(help="The `.safetensors` to write (float32).")],
+    json: Json = False,
+) -> int:
+    """Dequantize a `.slm` into float32 safetensors."""
+    from trlm_lab.flows.progress import Board
+    from trlm_lab.pack import unpack as write
+
+    with Board() as board:
+        sha256 = write(path, out, progress=board.report)
+    if json:
+        emit_json({"path": str(out), "sha256": sha256})
+    else:
+        print(f"{out}  {sha256}")
+    return 0
+
+
+def ledger(
+    action: Annotated[str, typer.Argument(help="show or verify")],
+    snapshot: Annotated[str, typer.Argument(help="A snapshot directory or any SOURCE.")],
+    quant: Annotated[str, typer.Option(help="f32 or q8_r128")] = "q8_r128",
+    json: Json = False,
+) -> int:
+    """Show the transformation ledger, or verify it against both files."""
+    from trlm_lab.errors import UnknownNameError
+    from trlm_lab.flows.ledgers import ledger_of, verify_ledger
+
+    if action not in ("show", "verify"):
+        raise UnknownNameError(kind="action", name=action, known="show, verify")
+    if action == "show":
+        rows = ledger_of(snapshot, quant).ledger.to_map()
+        if json:
+            emit_json(rows)
+        else:
+            keys = ("source_name", "source_shape", "transforms", "destination_dtype")
+            emit_table([{k: e[k] for k in keys} for e in rows["entries"]])
+        return 0
+    findings = verify_ledger(snapshot, quant)
+    if json:
+        emit_json({"verdict": "refuse" if findings else "accept", "findings": findings})
+    else:
+        for finding in findings:
+            print(f"{finding['code']} at {finding['where']}: {finding['detail']}")
+        print("every entry verifies" if not findings else f"{len(findings)} findings")
+    return 1 if findings else 0

@@ -1,0 +1,59 @@
+"""`trlm doctor`, `trlm bench`, `trlm browser`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from trlm_lab.flows.cli.output import emit_json, emit_table
+from trlm_lab.flows.cli.runs import Json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(doctor)
+    app.command()(bench)
+    app.command()(browser)
+
+
+def doctor(json: Json = False) -> int:
+    """Every engine of the plan: present with version and features, or how to get it."""
+    from trlm_lab.flows.doctor import examine
+
+    document = examine()
+    if json:
+        emit_json(document)
+        return 0
+    rows = [
+        {
+            "engine": row["name"],
+            "here": "yes" if row["available"] else "no",
+            "version": row["version"],
+            "features": ", ".join(row["features"]),
+            "how to get it": row["fix"],
+        }
+        for row in document["engines"]
+    ]
+    emit_table(rows, f"trlm_lab {document['trlm_lab']}, Python {document['python']}")
+    return 0
+
+
+def bench(
+    name: Annotated[str, typer.Argument(help="demo, capture")],
+    json: Json = False,
+) -> int:
+    """A named benchmark beside its peer: both figures and the ratio."""
+    from trlm_lab.flows.bench import BENCHMARKS
+
+    rows = BENCHMARKS[name]()
+    emit_json(rows) if json else emit_table(rows, f"bench {name}")
+    return 0
+
+
+def browser(port: Annotated[int, typer.Option(help="0 picks a free one.")] = 0) -> int:
+    """Serve the runner page on this machine, to be opened by hand."""
+    from trlm_lab.backends.browser import serve
+
+    serve(port=port)
+    return 0

@@ -1,0 +1,170 @@
+"""Single stages: `capture`, `exec`, `compare`, `calibrate`, `bisect`, `faults`, `op`."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trlm_lab.flows.cli.output import emit_json, emit_table
+from trlm_lab.flows.cli.runs import Json
+
+Model = Annotated[Path | None, typer.Option(help="Model directory.")]
+Cases = Annotated[str, typer.Option(help="Case file (trlm.process.cases.v1) or suite name.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (capture, compare, calibrate, bisect, faults, op):
+        app.command()(command)
+    app.command("exec")(execute)
+
+
+def capture(
+    model: Annotated[Path, typer.Option(help="Model directory.")],
+    cases: Cases,
+    out: Annotated[Path, typer.Option(help="Trace directory to write; complete cases are kept.")],
+    threads: int = 2,
+    json: Json = False,
+) -> int:
+    """Run the torch oracle and store every checkpoint as an xarray DataTree in zarr."""
+    from trlm_lab.flows.single import capture_oracle
+
+    record = capture_oracle(model, cases, out, threads=threads)
+    row = {"trace_id": record.trace_id, "path": str(out), "cases": len(record.cases)}
+    emit_json(row) if json else emit_table([row])
+    return 0
+
+
+def execute(
+    backend: Annotated[str, typer.Option(help="Engine name, `process:COMMAND`, `faulty:N@L`.")],
+    cases: Cases,
+    out: Annotated[Path, typer.Option(help="Directory for report.json and the tensors.")],
+    model: Model = None,
+    artifact: Annotated[Path | None, typer.Option(help="A `.slm`.")] = None,
+    profile: Annotated[str, typer.Option(help="Evaluation profile of the reference engine.")] = "",
+    timeout: Annotated[float, typer.Option(help="Seconds for a process.")] = 600.0,
+    json: Json = False,
+) -> int:
+    """Run one engine and write its checkpoints in the process adapter's form."""
+    from trlm_lab.flows.single import execute_backend
+
+    row = execute_backend(backend, cases, out, model, artifact, profile, timeout)
+    emit_json(row) if json else emit_table([row])
+    return 4 if row["not_supported"] else 0
+
+
+def compare(
+    reference: Path,
+    candidate: Path,
+    policy: Annotated[Path | None, typer.Option(help="Frozen policy (.cbor).")] = None,
+    json: Json = False,
+) -> int:
+    """Compare two stored traces, checkpoint by checkpoint; without a policy bits must be equal."""
+    from trlm_lab.base.records import SOUND
+    from trlm_lab.flows.single import compare_stored
+    from trlm_lab.flows.tables import worst_rows
+
+    comparison = compare_stored(reference, candidate, policy)
+    if json:
+        emit_json(comparison.to_map())
+    else:
+        emit_table(worst_rows(comparison), "nearest to, or beyond, the limit")
+        print(comparison.outcome.value)
+    return 0 if comparison.outcome in SOUND else 1
+
+
+def calibrate(
+    model: Annotated[Path, typer.Option(help="Model directory.")],
+    cases: Cases,
+    out: Annotated[Path, typer.Option(help="Policy to write (.cbor; a .json twin beside it).")],
+    json: Json = False,
+) -> int:
+    """Measure the oracle's noise floor on calibration cases and freeze four times it."""
+    from trlm_lab.flows.single import calibrate_model
+
+    policy = calibrate_model(model, cases, out)
+    if json:
+        emit_json({"policy_id": policy.policy_id, **policy.to_map()})
+    else:
+        from trlm_lab.flows.tables import limit_rows
+
+        emit_table(limit_rows(policy), f"policy {policy.policy_id}")
+    return 0
+
+
+def bisect(
+    backend: Annotated[str, typer.Option(help="Engine name, `process:COMMAND`, `faulty:N@L`.")],
+    model: Annotated[str, typer.Option(help="Model directory or any SOURCE.")],
+    cases: Cases,
+    quant: Annotated[str, typer.Option(help="Artifact that an engine of ours opens.")] = "f32",
+    timeout: Annotated[float, typer.Option(help="Seconds for a process.")] = 600.0,
+    json: Json = False,
+) -> int:
+    """Put a runtime on trial against the torch oracle and name the first failing boundary."""
+    from trlm_lab.base.records import FAULTS, SOUND
+    from trlm_lab.flows.progress import Board
+    from trlm_lab.flows.single import suite_of
+    from trlm_lab.flows.trial import bisect_model
+
+    with tempfile.TemporaryDirectory() as scratch, Board() as board:
+        trial = bisect_model(
+            backend, model, suite_of(cases), Path(scratch), board, timeout=timeout, quant=quant
+        )
+    answer = trial.mismatch
+    if json:
+        emit_json({**answer.to_map(), "policy_id": trial.policy and trial.policy.policy_id})
+    else:
+        rows = [{"": k, "value": v} for k, v in answer.to_map().items() if k != "examined"]
+        emit_table(rows, answer.verdict.value)
+    if answer.verdict in SOUND:
+        return 0
+    return 1 if answer.verdict in FAULTS else 4
+
+
+def faults(
+    action: Annotated[str, typer.Argument(help="list or run")],
+    source: Annotated[str, typer.Argument(help="Any SOURCE.")] = "synthetic:llama-small",
+    quant: Annotated[str, typer.Option(help="Artifacts, comma-separated.")] = "f32,q8_r128",
+    only: Annotated[str, typer.Option(help="Fault names, comma-separated.")] = "",
+    json: Json = False,
+) -> int:
+    """The catalogue of planted faults: list it, or run it and count what the judge names."""
+    from trlm_lab.errors import UnknownNameError
+    from trlm_lab.flows.catalogue import catalogue_rows, run_catalogue
+    from trlm_lab.flows.progress import Board
+
+    if action not in ("list", "run"):
+        raise UnknownNameError(kind="action", name=action, known="list, run")
+    if action == "list":
+        rows = catalogue_rows()
+        emit_json(rows) if json else emit_table(rows)
+        return 0
+    with Board() as board:
+        done = run_catalogue(source, quant.split(","), [n for n in only.split(",") if n], board)
+    if json:
+        emit_json({"counts": done.counts, "rows": done.rows})
+    else:
+        emit_table(done.rows)
+        print(", ".join(f"{n} {k}" for k, n in done.counts.items()))
+    return 0 if done.sound else 1
+
+
+def op(
+    name: str,
+    infile: Annotated[Path, typer.Argument(metavar="IN.npz")],
+    outfile: Annotated[Path, typer.Argument(metavar="OUT.npz")],
+    profile: Annotated[str, typer.Option(help="Evaluation profile.")] = "scalar-f32-v1",
+    engine: Annotated[str, typer.Option(help="Engine; only `reference` serves operators.")] = (
+        "reference"
+    ),
+    json: Json = False,
+) -> int:
+    """One reference operator on arrays from a file; the answer is `y`."""
+    from trlm_lab.flows.operators import run_operator_file
+
+    row = run_operator_file(name, infile, outfile, profile, engine)
+    emit_json(row) if json else emit_table([row])
+    return 0

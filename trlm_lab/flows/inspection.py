@@ -1,0 +1,45 @@
+"""The document of `trlm inspect`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.errors import PathMissingError
+from trlm_lab.inspector import inspect
+
+
+def inspection_document(path: Path) -> dict[str, Any]:
+    """Header fields, configuration, tensors, hash checks and findings as JSON-ready rows.
+
+    Raises:
+        PathMissingError: no such file.
+    """
+    if not path.is_file():
+        raise PathMissingError(where=str(path))
+    found = inspect(path)
+    return {
+        "verdict": "refuse" if found.findings else "accept",
+        "file_sha256": found.file_sha256,
+        "size": found.size,
+        "header": [
+            {"field": f.name, "offset": f.offset, "size": f.size, "value": f.value}
+            for f in found.header
+        ],
+        "config": found.config,
+        "tensors": [
+            {
+                "name": t.name,
+                "role": t.role,
+                "dtype": t.dtype,
+                "layout": t.layout,
+                "dims": "x".join(map(str, t.dims)),
+                "data": f"{t.data_range[0]}..{t.data_range[1]}",
+                "alias_of": t.alias_of,
+            }
+            for t in found.tensors
+        ],
+        "pieces": len(found.pieces),
+        "hashes": [{"hash": h.name, "holds": h.holds, "stored": h.stored} for h in found.hashes],
+        "findings": [vars(f) for f in found.findings],
+    }

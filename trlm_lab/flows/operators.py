@@ -1,0 +1,61 @@
+"""`trlm op NAME`: one reference operator on arrays from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trlm_lab.base.canon import array_sha256
+from trlm_lab.errors import NpzUnreadableError, UnknownNameError
+from trlm_lab.ops.arithmetic import ARITHMETICS
+from trlm_lab.ops.by_name import run_operator
+from trlm_lab.quant import FORMATS
+
+
+def run_operator_file(
+    name: str, infile: Path, outfile: Path, profile: str, engine: str
+) -> dict[str, Any]:
+    """Read operands from `infile` (NumPy .npz), write `y` to `outfile`.
+
+    Raises:
+        UnknownNameError: operator, profile or engine do not exist.
+        NpzUnreadableError: the file holds no plain arrays.
+    """
+    if engine != "reference":
+        raise UnknownNameError(where="--engine", kind="engine", name=engine, known="reference")
+    arrays = _read(infile)
+    if name in ("quantize", "dequantize"):
+        answers = _block_format(name, arrays)
+    else:
+        answers = run_operator(name, arrays, {}, ARITHMETICS[profile])
+    np.savez(outfile, allow_pickle=False, **answers)
+    return {"operator": name, "profile": profile,
+            **{k: f"{v.dtype} {list(v.shape)} {array_sha256(v)}" for k, v in answers.items()}}  # fmt: skip
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {key: file[key] for key in file.files}
+    except (OSError, ValueError, KeyError, EOFError, AttributeError) as error:
+        raise NpzUnreadableError(where=str(path), detail=str(error)) from error
+
+
+def _block_format(name: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    block = FORMATS[str(arrays.get("format", "q8_r128"))]
+    if name == "quantize":
+        x = np.ascontiguousarray(arrays["x"], dtype=np.float32)
+        codes, scales = block.quantize(x)
+        rows = x.shape[0]
+        return {
+            "y": np.frombuffer(codes, np.int8).reshape(rows, -1)[:, : x.shape[1]],
+            "scale": np.frombuffer(scales, np.float16).reshape(rows, -1),
+        }
+    codes = np.ascontiguousarray(arrays["codes"], dtype=np.int8)
+    rows, cols = codes.shape
+    padded = np.zeros((rows, -(-cols // 64) * 64), np.int8)
+    padded[:, :cols] = codes
+    scales = np.ascontiguousarray(arrays["scale"], dtype=np.float16)
+    return {"y": block.dequantize(padded.data.cast("B"), scales.data.cast("B"), rows, cols)}

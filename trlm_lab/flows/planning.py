@@ -1,0 +1,78 @@
+"""Plans for the demo and for any other source, with the engines that are here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trlm_lab.errors import UnknownNameError
+from trlm_lab.flows.engines import ENGINES, EXACT_ENGINES, runner
+from trlm_lab.flows.plan import RunPlan
+
+#: The order in which an exact engine is chosen to have its arrays stored.
+_PREFERRED = ("native-scalar", "reference", "wasm-scalar@wasmtime", "wasm-scalar@chromium")
+DEMO_FAULT = "rope_pairing@15"
+PROFILES = ("f32", "q8_r128")
+
+
+def demo_plan() -> RunPlan:
+    """The embedded default: every exact engine found, and llama.cpp where it is installed."""
+    exact, absent = found(_PREFERRED)
+    bounded, more = found(("llama.cpp",))
+    return RunPlan(exact=exact, bounded=bounded, absent=(*absent, *more), fault=DEMO_FAULT)
+
+
+def found(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Engines that are here, and `name: how to get it` of those that are not."""
+    here, absent = [], []
+    for name in names:
+        state = runner(name).availability()
+        if state.available:
+            here.append(name)
+        else:
+            absent.append(f"{name}: {state.reason}; {state.fix}")
+    return tuple(here), tuple(absent)
+
+
+def run_plan(
+    source: str, backends: str, cases: str, calibration: str, quant: str, fault: str
+) -> RunPlan:
+    """The plan of `trlm run`; names are checked before anything is fetched.
+
+    Raises:
+        UnknownNameError: an engine or a profile that does not exist.
+    """
+    small = source.startswith("synthetic:")
+    suites = ("small-judged", "small-calibration") if small else ("demo-judged", "demo-calibration")
+    artifacts = tuple(q for q in quant.split(",") if q)
+    for name in artifacts:
+        if name not in PROFILES:
+            raise UnknownNameError(
+                where="--quant", kind="profile", name=name, known=", ".join(PROFILES)
+            )
+    exact, bounded, absent = _engines(backends)
+    return RunPlan(
+        source=source if ":" in source else f"dir:{Path(source).resolve()}",
+        judged=cases or suites[0],
+        calibration=calibration or suites[1],
+        artifacts=artifacts,
+        exact=exact,
+        bounded=bounded,
+        absent=absent,
+        fault=fault,
+    )
+
+
+def _engines(backends: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    if backends == "all":
+        exact, absent = found(_PREFERRED)
+        return exact, (), absent
+    names = [name.strip() for name in backends.split(",") if name.strip()]
+    for name in names:
+        if name not in ENGINES and name.split(":")[0] not in ("process", "reference", "faulty"):
+            raise UnknownNameError(
+                where="--backends", kind="engine", name=name, known=", ".join(ENGINES)
+            )
+    exact = tuple(n for n in _PREFERRED if n in names)
+    bounded = tuple(n for n in names if n not in EXACT_ENGINES)
+    # The reference engine is always there to be the stored one.
+    return exact or ("reference",), bounded, ()
