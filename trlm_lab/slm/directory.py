@@ -58,7 +58,7 @@ def _check_names(window: Window, header: Header, rows: list[Row], strings: tuple
 
 def _check_body(window: Window, header: Header, rows: list[Row]) -> None:
     """Payloads stand in directory order, data then scales, zeros between, and fill the body."""
-    at = header.body_off
+    gaps, at = [], header.body_off
     for row in rows:
         for off, length in (("data_off", "data_len"), ("aux_off", "aux_len")):
             start, size = getattr(row.desc, off), getattr(row.desc, length)
@@ -66,9 +66,10 @@ def _check_body(window: Window, header: Header, rows: list[Row]) -> None:
                 continue
             if start < at:
                 row.refuse(SlmOverlapError, off, at)
-            window.check_zero(f"the padding before tensor {row.index} {off}", at, start)
+            gaps.append((f"the padding before tensor {row.index} {off}", at, start))
             at = start + size
-    window.check_zero("the padding at the end", at, header.artifact_len)
+    for gap in [*gaps, ("the padding at the end", at, header.artifact_len)]:
+        window.check_zero(*gap)
 
 
 def _check_alias(row: Row, rows: list[Row]) -> None:
