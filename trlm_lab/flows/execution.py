@@ -172,8 +172,9 @@ def _digested(ws: Workspace, task: Task, meter: Meter) -> tuple[TraceRecord, Non
     try:
         for case in task.suite.cases:
             stage = f"{task.name}.{case.case_id}"
-            row = ws.once(stage, _inputs(task, case), lambda c=case: _digest(opened.get(), c))
-            rows.append(row)
+            inputs = _inputs(task, case)
+            row = ws.recall(stage, inputs)
+            rows.append(row or ws.remember(stage, inputs, _digest(opened.get(), case)))
             meter.advance(len(case.token_ids))
     finally:
         opened.close()

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from trlm_lab.backends.profiles import evaluation_profile
 from trlm_lab.base.canon import array_sha256
 from trlm_lab.errors import NpzUnreadableError, UnknownNameError
-from trlm_lab.ops.arithmetic import ARITHMETICS
 from trlm_lab.ops.by_name import run_operator
 from trlm_lab.quant import FORMATS
 
@@ -29,10 +29,10 @@ def run_operator_file(
     if name in ("quantize", "dequantize"):
         answers = _block_format(name, arrays)
     else:
-        answers = run_operator(name, arrays, {}, ARITHMETICS[profile])
+        answers = run_operator(name, arrays, {}, evaluation_profile(profile).arithmetic())
     np.savez(outfile, allow_pickle=False, **answers)
-    return {"operator": name, "profile": profile,
-            **{k: f"{v.dtype} {list(v.shape)} {array_sha256(v)}" for k, v in answers.items()}}  # fmt: skip
+    shown = {k: f"{v.dtype} {list(v.shape)} {array_sha256(v)}" for k, v in answers.items()}
+    return {"operator": name, "profile": profile, **shown}
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -47,11 +47,11 @@ def _block_format(name: str, arrays: dict[str, Any]) -> dict[str, Any]:
     block = FORMATS[str(arrays.get("format", "q8_r128"))]
     if name == "quantize":
         x = np.ascontiguousarray(arrays["x"], dtype=np.float32)
-        codes, scales = block.quantize(x)
+        plane, scale_plane = block.quantize(x)
         rows = x.shape[0]
         return {
-            "y": np.frombuffer(codes, np.int8).reshape(rows, -1)[:, : x.shape[1]],
-            "scale": np.frombuffer(scales, np.float16).reshape(rows, -1),
+            "y": np.frombuffer(plane, np.int8).reshape(rows, -1)[:, : x.shape[1]],
+            "scale": np.frombuffer(scale_plane, np.float16).reshape(rows, -1),
         }
     codes = np.ascontiguousarray(arrays["codes"], dtype=np.int8)
     rows, cols = codes.shape

@@ -55,6 +55,9 @@ class RunPlan:
         path = out / PLAN_FILE
         try:
             row = json.loads(path.read_text())
-            return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()})
+            made: dict[str, Any] = {
+                k: tuple(v) if isinstance(v, list) else v for k, v in row.items()
+            }
+            return cls(**made)
         except (OSError, ValueError, TypeError) as error:
             raise NoRunError(where=str(path), detail=f"{type(error).__name__}") from error

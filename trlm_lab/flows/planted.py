@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from trlm_lab.backends.faulty import FaultyRunner
 from trlm_lab.base.interfaces import Subject
-from trlm_lab.base.records import CaseSuite, Mismatch
+from trlm_lab.base.records import CaseSuite, EffectiveConfig, Mismatch
 from trlm_lab.bisection import find_first_mismatch
 from trlm_lab.flows.calibration import Calibrated
-from trlm_lab.flows.engines import runner
 from trlm_lab.flows.execution import Ran
 from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.workspace import Workspace
@@ -38,12 +38,11 @@ def plant(
     oracle: Ran,
     limits: Calibrated,
     suite: CaseSuite,
+    config: EffectiveConfig,
     *,
     tokens: int = 24,
 ) -> Planted:
     """Run the faulty engine on the longest judged case of at most `tokens` tokens and bisect."""
-    from trlm_lab.backends.faulty import expected_boundary
-
     inputs = {
         "fault": fault,
         "subject": dict(subject.ids or {}),
@@ -56,7 +55,7 @@ def plant(
             "planted", inputs, _run(ws, fault, subject, oracle, limits, suite, tokens)
         )
     mismatch = Mismatch.from_map(row)
-    expected = expected_boundary(fault)
+    expected = FaultyRunner(fault).planting(config).boundary
     found = ws.store.add("mismatch", {"answer_blob": ws.store.put_value(row)}, [])
     node = ws.store.add(
         "fault_run",
@@ -79,8 +78,7 @@ def _run(
         (c for c in suite.cases if len(c.token_ids) <= tokens), key=lambda c: len(c.token_ids)
     )
     ws.board.say(f"plant {fault} in the running reference engine, case {case.case_id}")
-    engine = runner(f"faulty:{fault}")
-    with engine.open(subject) as session:
+    with FaultyRunner(fault).open(subject) as session:
         trace = MemoryTrace(session.identity, dict(subject.ids or {}))
         trace.write_case(case, session.run(case))
     answer = find_first_mismatch(oracle.stored_view, trace, limits.policy, cases=[case.case_id])

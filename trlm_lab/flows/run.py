@@ -172,6 +172,7 @@ class Run:
     @cached_property
     def attempts(self) -> list[Ran | Failed]:
         """Every engine on every artifact, finished or failed."""
+        _ = self.limits  # frozen before any judged case runs
         # One engine's arrays are stored and compared; the others of its profile are held to the
         # same digests. Slow engines start first, so that the last to end is a short one.
         tasks = [
@@ -255,6 +256,7 @@ class Run:
             self.oracle[label],
             self.limits[label],
             self.judged_suite,
+            self.described.config,
         )
 
     # --- views for notebooks --------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from trlm_lab.base.interfaces import TraceView
 from trlm_lab.base.names import LAYER_CHECKPOINTS, is_checkpoint, parse_checkpoint
 from trlm_lab.base.records import Comparison, TolerancePolicy
-from trlm_lab.metrics import ulp_histogram_bins
+from trlm_lab.metrics import UlpHistogram, ulp_histogram
 
 if TYPE_CHECKING:
     from trlm_lab.flows.run import Run
@@ -104,7 +104,7 @@ def limit_rows(policy: TolerancePolicy) -> list[dict[str, Any]]:
 
 def worst_rows(comparison: Comparison, *, count: int = 12) -> list[dict[str, Any]]:
     """The compared checkpoints nearest to, or furthest beyond, their limit."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "case": case.case_id,
             "checkpoint": p.checkpoint,
@@ -123,17 +123,29 @@ def worst_rows(comparison: Comparison, *, count: int = 12) -> list[dict[str, Any
 
 
 def ulp_rows(
-    reference: TraceView, candidate: TraceView, *, op: str = "output"
+    reference: TraceView, candidate: TraceView, *, op: str = "output", last: int = 4096
 ) -> list[tuple[str, int]]:
-    """(bin, count) of ULP distances of one operator over all layers and cases."""
-    totals: dict[str, int] = {}
+    """(bin, count) of ULP distances of one operator over all layers and cases.
+
+    Bins are powers of two up to `last`; everything beyond is in one bin, so that any two series
+    have the same bins.
+    """
+    total: UlpHistogram | None = None
     for case_id in candidate.case_ids():
         for name in candidate.names(case_id):
             if is_checkpoint(name) and parse_checkpoint(name).op == op:
                 pair = reference.read(case_id, name), candidate.read(case_id, name)
-                for label, count in ulp_histogram_bins(*pair):
-                    totals[label] = totals.get(label, 0) + count
-    return list(totals.items())
+                histogram = ulp_histogram(*pair)
+                total = histogram if total is None else total + histogram
+    if total is None:
+        return []
+    bins = [("0", total.counts[0])]
+    edge = 0
+    while 1 << edge < last:
+        low, high = 1 << edge, (1 << (edge + 1)) - 1
+        bins.append((str(low) if low == high else f"{low}-{high}", total.counts[edge + 1]))
+        edge += 1
+    return [*bins, (f"≥{last}", sum(total.counts[edge + 1 :]))]
 
 
 def graph_levels(run: Run) -> tuple[list[list[dict[str, str]]], list[tuple[str, str]]]:

@@ -22,10 +22,10 @@ from trlm_lab.bisection import find_first_mismatch
 from trlm_lab.calibrate import FloorMeter, make_policy, trace_stream
 from trlm_lab.cases import random_cases
 from trlm_lab.errors import TrlmError
-from trlm_lab.flows.acquisition import Described, Source, acquire_source, describe_source
+from trlm_lab.flows.acquisition import acquire_source, describe_source
 from trlm_lab.flows.engines import needs_model_dir, runner
 from trlm_lab.flows.execution import prepare
-from trlm_lab.flows.packing import pack_artifact
+from trlm_lab.flows.packing import oracle_model_dir, pack_artifact
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.traces import MemoryTrace
@@ -72,42 +72,37 @@ def bisect_model(
     source = acquire_source(ws, model if ":" in model else f"dir:{model}")
     described = describe_source(ws, source)
     candidate = runner(backend, timeout=timeout)
-    subject = _subject(ws, backend, source, described, quant)
+    packed = pack_artifact(ws, source, described, quant)
+    model_dir = oracle_model_dir(ws, source, packed)
+    ids = {"snapshot": source.snapshot.snapshot_id, "config": described.config.config_id}
+    artifact = None if needs_model_dir(backend) else packed.artifact.path
     try:
-        trace = record(candidate, subject, suite, board)
+        trace = record(candidate, Subject(artifact, model_dir, ids), suite, board)
     except TrlmError as error:
         verdict = Outcome.NOT_SUPPORTED if error.code == "NOT_SUPPORTED" else Outcome.INFRA
         return Trial(Mismatch(verdict, note=error.text), None)
-    oracle, policy = oracle_and_policy(ws, source, described, suite)
+    oracle, policy = oracle_and_policy(ws, model_dir, packed.artifact.path, described.config, suite)
     return Trial(find_first_mismatch(oracle, trace, policy), policy)
 
 
-def _subject(
-    ws: Workspace, backend: str, source: Source, described: Described, quant: str
-) -> Subject:
-    ids = {"snapshot": source.snapshot.snapshot_id, "config": described.config.config_id}
-    if needs_model_dir(backend):
-        return Subject(artifact=None, model_dir=source.root, ids=ids)
-    packed = pack_artifact(ws, source, described, quant)
-    return Subject(artifact=packed.artifact.path, model_dir=None, ids=ids)
-
-
 def oracle_and_policy(
-    ws: Workspace, source: Source, described: Described, suite: CaseSuite
+    ws: Workspace, model_dir: Path, artifact: Path, config: EffectiveConfig, suite: CaseSuite
 ) -> tuple[MemoryTrace, TolerancePolicy]:
-    """The torch oracle on the judged cases, and limits frozen from calibration cases before."""
-    torch, subject = runner("torch"), Subject(model_dir=source.root, ids={})
-    calibration = calibration_for(suite, described.config)
+    """The torch oracle on the judged cases, and limits frozen from calibration cases before.
+
+    `artifact` holds the same weights as `model_dir`; the float64 reference reads it.
+    """
+    torch, subject = runner("torch"), Subject(model_dir=model_dir, ids={})
+    calibration = calibration_for(suite, config)
     noisy = record(torch, subject, calibration, ws.board)
-    packed = pack_artifact(ws, source, described, "f32")
     floors = FloorMeter()
-    with runner("reference:f64-reference").open(Subject(artifact=packed.artifact.path)) as exact:
+    with runner("reference:f64-reference").open(Subject(artifact=artifact)) as exact:
         for case in calibration.cases:
             floors.add(case, trace_stream(noisy, case.case_id), exact.run(case))
         reference_id = exact.identity.build_sha256
     policy = make_policy(
         floors.result(),
-        name=f"trial-{source.snapshot.snapshot_id[:12]}",
+        name=f"trial-{config.config_id[:12]}",
         oracle_id=noisy.trace_id,
         reference_id=reference_id,
         judged=suite.cases,

@@ -1,0 +1,153 @@
+"""The scoreboard: every planted fault on a model, judged against the torch oracle.
+
+Each fault runs in the first, a middle and the last layer; its trace is judged whole, and three
+times more with every third checkpoint hidden, where the interval must hold the fault. Sound
+engines run too, and none may be flagged.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.backends.faults import CATALOGUE, Planting, expected_boundaries, plantings
+from trlm_lab.base.interfaces import Subject
+from trlm_lab.base.names import llama_ladder
+from trlm_lab.base.records import CaseSuite, EffectiveConfig, Mismatch, TolerancePolicy
+from trlm_lab.bisection import find_first_mismatch
+from trlm_lab.bisection.scoreboard import Expectation, Scoreboard, Standing, scoreboard
+from trlm_lab.cases import random_cases
+from trlm_lab.flows.acquisition import acquire_source, describe_source
+from trlm_lab.flows.engines import needs_model_dir, runner
+from trlm_lab.flows.packing import oracle_model_dir, pack_artifact
+from trlm_lab.flows.progress import Board
+from trlm_lab.flows.trial import oracle_and_policy, record
+from trlm_lab.flows.workspace import Workspace
+from trlm_lab.traces import MemoryTrace
+
+#: Engines that must not be flagged.
+SOUND_ENGINES = (
+    "reference",
+    "reference:lanes16-f32-v1",
+    "native-scalar",
+    "torch",
+    "torch:1-thread",
+)
+CASE_SEED = 7
+CASE_LENGTHS = (12,)
+Result = tuple[Expectation, Mismatch]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The scoreboard of a catalogue run over all artifacts."""
+
+    boards: dict[str, Scoreboard]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a trial."""
+        return [{"artifact": a, **row} for a, b in self.boards.items() for row in b.rows()]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Trials by standing, over all artifacts."""
+        totals: dict[str, int] = {}
+        for board in self.boards.values():
+            for standing, count in board.counts().items():
+                totals[standing] = totals.get(standing, 0) + count
+        return totals
+
+    @property
+    def sound(self) -> bool:
+        """No fault missed or misnamed, and no sound engine flagged."""
+        bad = (Standing.MISSED, Standing.MISNAMED, Standing.FALSE_ALARM, Standing.UNJUDGED)
+        return not any(board.having(*bad) for board in self.boards.values())
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What one artifact's trials share."""
+
+    subjects: dict[bool, Subject]
+    config: EffectiveConfig
+    suite: CaseSuite
+    oracle: MemoryTrace
+    policy: TolerancePolicy
+
+    def judge(self, engine: str, hidden: Callable[[str], bool] | None = None) -> Mismatch:
+        """Run an engine once and judge it."""
+        trace = self.run(engine)
+        return find_first_mismatch(self.oracle, trace, self.policy, hidden=hidden)
+
+    def run(self, engine: str) -> MemoryTrace:
+        """The trace of an engine on the suite."""
+        subject = self.subjects[needs_model_dir(engine)]
+        return record(runner(engine), subject, self.suite, Board(quiet=True))
+
+
+def catalogue_rows() -> list[dict[str, Any]]:
+    """Every fault with its description and the boundary expected of it."""
+    expected = expected_boundaries()
+    return [
+        {
+            "fault": name,
+            "boundary": expected[name].boundary,
+            "verdict": expected[name].verdict.value,
+            "what": CATALOGUE[name].description,
+        }
+        for name in CATALOGUE
+    ]
+
+
+def run_catalogue(source: str, quants: list[str], only: list[str], board: Board) -> Scored:
+    """Run the catalogue on a source's artifacts; `only` limits it to some fault names."""
+    boards = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        ws = Workspace(Path(scratch), board)
+        for quant in quants:
+            bench = prepare_bench(ws, source, quant)
+            chosen = [p for p in plantings(bench.config, quant) if not only or p.fault.name in only]
+            with board.meter(f"faults on {quant}", len(chosen), "planted") as meter:
+                results: list[Result] = []
+                for planting in chosen:
+                    results += list(judge_planting(bench, planting))
+                    meter.advance()
+            if not only:
+                results += [
+                    (Expectation(engine, None), bench.judge(engine))
+                    for engine in SOUND_ENGINES
+                    if runner(engine).availability().available
+                ]
+            boards[quant] = scoreboard(results)
+    return Scored(boards)
+
+
+def prepare_bench(ws: Workspace, spec: str, quant: str) -> Bench:
+    """Artifact, oracle on its weights, and the policy frozen from calibration cases."""
+    source = acquire_source(ws, spec)
+    described = describe_source(ws, source)
+    packed = pack_artifact(ws, source, described, quant)
+    model_dir = oracle_model_dir(ws, source, packed)
+    suite = random_cases(described.config.vocab_size, CASE_LENGTHS, CASE_SEED)
+    oracle, policy = oracle_and_policy(ws, model_dir, packed.artifact.path, described.config, suite)
+    subjects = {
+        True: Subject(model_dir=model_dir, ids={}),
+        False: Subject(artifact=packed.artifact.path, ids={}),
+    }
+    return Bench(subjects, described.config, suite, oracle, policy)
+
+
+def judge_planting(bench: Bench, planting: Planting) -> Iterator[Result]:
+    """One run of the faulty engine, judged whole and with each third of the ladder hidden."""
+    trace = bench.run(f"faulty:{planting.spec}")
+    expectation = Expectation(planting.fault.name, planting.boundary, planting.layer)
+    yield expectation, find_first_mismatch(bench.oracle, trace, bench.policy)
+    ladder = llama_ladder(bench.config.num_hidden_layers)
+    for turn in range(3):
+        third = frozenset(ladder[turn::3])
+        answer = find_first_mismatch(bench.oracle, trace, bench.policy, hidden=third.__contains__)
+        yield expectation, answer
