@@ -109,7 +109,8 @@ def _scales(part: NDArray[np.float32], where: str, first_row: int) -> NDArray[np
     starts = np.arange(0, part.shape[1], GROUP)
     top = np.maximum.reduceat(part, starts, axis=1)
     bottom = np.minimum.reduceat(part, starts, axis=1)
-    absmax = np.maximum(top, -bottom)
+    # abs: the larger of +0.0 and -0.0 may be -0.0, which would become the scale's sign.
+    absmax = np.abs(np.maximum(top, -bottom))
     if not np.isfinite(absmax).all():
         row, col = (int(i) for i in np.argwhere(~np.isfinite(part))[0])
         raise QuantNonFiniteError(
