@@ -27,6 +27,22 @@ pub enum Item<'a> {
     Null,
 }
 
+impl Item<'_> {
+    /// What it is, for messages.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Item::Unsigned(_) => "an unsigned integer",
+            Item::Negative(_) => "a negative integer",
+            Item::Float(_) => "a float",
+            Item::Text(_) => "a text",
+            Item::Array(_) => "a list",
+            Item::Map(_) => "a map",
+            Item::Bool(_) => "a truth value",
+            Item::Null => "null",
+        }
+    }
+}
+
 /// Reads items from the front of a slice.
 pub struct Reader<'a> {
     bytes: &'a [u8],

@@ -76,7 +76,7 @@ struct Field<'r, 'a> {
 
 impl<'a> Field<'_, 'a> {
     fn ill_typed(&self, item: Item<'_>, wanted: &str) -> Error {
-        field(self.name, format!("{:?}, expected {}", item, wanted))
+        field(self.name, format!("{}, expected {}", item.kind(), wanted))
     }
 
     fn size(&mut self) -> Result<usize> {
@@ -95,7 +95,7 @@ impl<'a> Field<'_, 'a> {
 
     fn positive(&mut self) -> Result<f32> {
         let value = self.float()?;
-        ensure(value > 0.0, || field(self.name, format!("{} is not above 0", value)))?;
+        ensure(value > 0.0, || field(self.name, "is not above 0"))?;
         Ok(value)
     }
 
@@ -189,7 +189,7 @@ impl Config {
         let mut next = |reader: &mut Reader<'_>, name: &'static str| -> Result<()> {
             let key = reader.key(previous)?;
             previous = Some(name);
-            ensure(key == name, || field(name, format!("found {:?} in its place", key)))
+            ensure(key == name, || field(name, format!("found {} in its place", key)))
         };
         macro_rules! read {
             ($name:literal, $($call:tt)+) => {{

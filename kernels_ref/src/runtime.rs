@@ -7,6 +7,7 @@ use crate::error::{ensure, Code, Error, Result};
 use crate::model::{Layer, Model};
 use crate::ops::attention::{sum_values, Head, Visibility};
 use crate::ops::matmul::{matmul, Rows};
+use crate::ops::nan::canonicalise;
 use crate::ops::residual::add;
 use crate::ops::rms_norm::rms_norm;
 use crate::ops::rope::{angles, Rotation};
@@ -149,9 +150,11 @@ impl<'a> Runtime<'a> {
     }
 
     fn expose(&mut self, ops: &[Op], layer: Option<usize>, extent: Extent) {
-        let config = &self.model.config;
-        let shapes = ops.iter().map(|&op| Checkpoint::new(op, layer, shape(config, extent, op)));
-        self.exposed.extend(shapes);
+        for &op in ops {
+            canonicalise(self.work.array_mut(op));
+            let shape = shape(&self.model.config, extent, op);
+            self.exposed.push(Checkpoint::new(op, layer, shape));
+        }
     }
 
     fn embed(&mut self, tokens: &[u32]) {

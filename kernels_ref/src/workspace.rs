@@ -88,31 +88,45 @@ impl Workspace {
         reserve(&mut self.sin, tokens * config.inv_freq.len())?;
         self.scratch.fit(tokens, config.hidden.max(queries).max(config.ffn))
     }
+}
 
-    /// The array of a checkpoint.
-    pub fn array(&self, op: Op) -> &[f32] {
-        match op {
-            Op::Input => &self.input,
-            Op::AttnNorm => &self.attn_norm,
-            Op::QProj => &self.q_proj,
-            Op::KProj => &self.k_proj,
-            Op::VProj => &self.v_proj,
-            Op::QRope => &self.q_rope,
-            Op::KRope => &self.k_rope,
-            Op::AttnScores => &self.attn_scores,
-            Op::AttnMasked => &self.attn_masked,
-            Op::AttnProbs => &self.attn_probs,
-            Op::AttnValues => &self.attn_values,
-            Op::OProj => &self.o_proj,
-            Op::AttnResidual => &self.attn_residual,
-            Op::MlpNorm => &self.mlp_norm,
-            Op::GateProj => &self.gate_proj,
-            Op::UpProj => &self.up_proj,
-            Op::MlpAct => &self.mlp_act,
-            Op::DownProj => &self.down_proj,
-            Op::Embedding | Op::Output => &self.output,
-            Op::FinalNorm => &self.final_norm,
-            Op::Logits => &self.logits,
+macro_rules! arrays {
+    ($($op:ident => $field:ident,)*) => {
+        impl Workspace {
+            /// The array of a checkpoint.
+            pub fn array(&self, op: Op) -> &[f32] {
+                match op { $(Op::$op => &self.$field,)* }
+            }
+
+            /// The array of a checkpoint, to change.
+            pub fn array_mut(&mut self, op: Op) -> &mut [f32] {
+                match op { $(Op::$op => &mut self.$field,)* }
+            }
         }
-    }
+    };
+}
+
+arrays! {
+    Embedding => output,
+    Input => input,
+    AttnNorm => attn_norm,
+    QProj => q_proj,
+    KProj => k_proj,
+    VProj => v_proj,
+    QRope => q_rope,
+    KRope => k_rope,
+    AttnScores => attn_scores,
+    AttnMasked => attn_masked,
+    AttnProbs => attn_probs,
+    AttnValues => attn_values,
+    OProj => o_proj,
+    AttnResidual => attn_residual,
+    MlpNorm => mlp_norm,
+    GateProj => gate_proj,
+    UpProj => up_proj,
+    MlpAct => mlp_act,
+    DownProj => down_proj,
+    Output => output,
+    FinalNorm => final_norm,
+    Logits => logits,
 }

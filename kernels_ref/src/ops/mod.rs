@@ -3,6 +3,7 @@
 pub mod attention;
 pub mod elementary;
 pub mod matmul;
+pub mod nan;
 pub mod residual;
 pub mod rms_norm;
 pub mod rope;

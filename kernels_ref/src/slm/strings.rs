@@ -68,7 +68,7 @@ impl<'a> Strings<'a> {
         order.sort_unstable_by_key(|&i| self.get(i));
         for pair in order.windows(2) {
             ensure(self.get(pair[0]) != self.get(pair[1]), || {
-                let detail = format!("{:?} occurs twice", self.get(pair[0]).unwrap_or(""));
+                let detail = format!("{} occurs twice", self.get(pair[0]).unwrap_or(""));
                 Error::new(Code::Duplicate, "string table", detail)
             })?;
         }
