@@ -62,11 +62,11 @@ def exp_f64(x: F64) -> F64:
     return polynomial * (exponent << 52).view(np.float64)
 
 
+@np.errstate(all="ignore")
 def exp(x: F32) -> F32:
     """exp(x), float32 to float32, elementwise; overflow gives +inf, NaN gives NaN."""
     wide = np.clip(np.asarray(x, dtype=np.float64), EXP_MIN, EXP_MAX)
-    with np.errstate(over="ignore", under="ignore"):
-        return exp_f64(wide).astype(np.float32)
+    return exp_f64(wide).astype(np.float32)
 
 
 def _sin_cos_f64(x: F64) -> tuple[F64, F64]:
@@ -85,11 +85,13 @@ def _sin_cos_f64(x: F64) -> tuple[F64, F64]:
     return sin_value, cos_value
 
 
+@np.errstate(all="ignore")
 def sin(x: F32) -> F32:
     """sin(x) for |x| < 2^20, float32 to float32; NaN beyond."""
     return _sin_cos_f64(np.asarray(x, dtype=np.float64))[0].astype(np.float32)
 
 
+@np.errstate(all="ignore")
 def cos(x: F32) -> F32:
     """cos(x) for |x| < 2^20, float32 to float32; NaN beyond."""
     return _sin_cos_f64(np.asarray(x, dtype=np.float64))[1].astype(np.float32)
@@ -100,6 +102,7 @@ TANH_SMALL: Final = 0.000244140625  # 2^-12
 ONE_THIRD: Final = 1.0 / 3.0
 
 
+@np.errstate(all="ignore")
 def tanh(x: F32) -> F32:
     """tanh(x), float32 to float32, elementwise; saturates at 1, keeps the sign of zero."""
     wide = np.asarray(x, dtype=np.float64)
@@ -128,6 +131,7 @@ def _erf_coefficients(count: int) -> tuple[float, ...]:
 ERF_COEFFICIENTS: Final = _erf_coefficients(56)
 
 
+@np.errstate(all="ignore")
 def erf(x: F32) -> F32:
     """erf(x), float32 to float32, elementwise: (2/sqrt(pi) * x) * (exp(-x^2) * S(x^2))."""
     wide = np.asarray(x, dtype=np.float64)
@@ -143,6 +147,7 @@ SQRT_2: Final = float.fromhex("0x1.6a09e667f3bcdp+0")
 LOG_COEFFICIENTS: Final = tuple(1.0 / (2 * n + 1) for n in range(10, -1, -1))
 
 
+@np.errstate(all="ignore")
 def log(x: F32) -> F32:
     """Natural logarithm, float32 to float32: -inf at either zero, NaN below, inf at inf."""
     wide = np.asarray(x, dtype=np.float64)

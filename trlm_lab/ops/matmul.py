@@ -75,6 +75,7 @@ def matmul(
     columns = np.ascontiguousarray(x.T)[:, :, None]
     y = np.empty((tokens, outputs), dtype=arithmetic.dtype)
 
+    @np.errstate(all="ignore")  # here, since each thread has settings of its own
     def work(start: int) -> None:
         rows = arithmetic.array(weight[start : start + width])
         if arithmetic.lanes is None:

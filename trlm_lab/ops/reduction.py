@@ -28,6 +28,7 @@ def unbuffered_broadcasting() -> Iterator[None]:
         np.setbufsize(before)
 
 
+@np.errstate(all="ignore")
 def merge_lanes(partial: Array) -> Array:
     """Merge lanes along axis 0: (l, l+8), (l, l+4), (l, l+2), (l, l+1) for sixteen; in place."""
     width = len(partial)
@@ -38,6 +39,7 @@ def merge_lanes(partial: Array) -> Array:
     return total
 
 
+@np.errstate(all="ignore")
 def ordered_sum(terms: Array, arithmetic: Arithmetic) -> Array:
     """Sum over axis 0 in the profile's order; accumulators start at +0.0."""
     if arithmetic.lanes is None:
@@ -49,6 +51,7 @@ def ordered_sum(terms: Array, arithmetic: Arithmetic) -> Array:
     return merge_lanes(partial)
 
 
+@np.errstate(all="ignore")
 def sum_of_products(left: Array, right: Array, arithmetic: Arithmetic) -> Array:
     """Sum over axis 0 of left * right, the other axes broadcast; (N, ...) and (N, ...) to (...)."""
     if arithmetic.lanes is None:
