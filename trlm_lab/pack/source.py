@@ -41,12 +41,12 @@ class Weights:
         cols = info.shape[-1]
         rows = info.elements // cols
         step = max(1, SLICE_ELEMENTS // cols)
-        with self.path.open("rb") as stream:
-            stream.seek(info.begin)
-            for row in range(0, rows, step):
-                count = min(step, rows - row) * cols
-                values = np.fromfile(stream, SOURCE_TYPES[info.dtype], count)
-                yield row, values.reshape(-1, cols)
+        dtype = np.dtype(SOURCE_TYPES[info.dtype])
+        for row in range(0, rows, step):
+            count = min(step, rows - row) * cols
+            offset = info.begin + row * cols * dtype.itemsize
+            # Opened for each slice, so that a refusal midway leaves no handle behind.
+            yield row, np.fromfile(self.path, dtype, count, offset=offset).reshape(-1, cols)
 
 
 def open_weights(root: Path) -> Weights:
