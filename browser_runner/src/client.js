@@ -11,7 +11,7 @@ export class Client {
   #count = 0;
 
   /** Load a File or `{url, name}` in a fresh worker; the former one and its memory go. */
-  load(file, onProgress) {
+  load(file, options, onProgress) {
     this.stop();
     this.#worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
     this.#worker.onmessage = ({ data }) => this.#receive(data);
@@ -20,7 +20,7 @@ export class Client {
       const detail = event.message || "the worker could not start";
       this.#fail(new Problem("WORKER", event.filename ?? "", detail, RESTART));
     };
-    return this.#request({ op: "load", file }, onProgress);
+    return this.#request({ op: "load", file, ...options }, onProgress);
   }
 
   /** Run one case on the loaded model. */

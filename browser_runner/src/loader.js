@@ -1,88 +1,83 @@
-// Brings the bytes of a `.slm` into the runtime's memory: from a local file or by HTTP ranges.
+// Brings the bytes of a `.slm` into the runtime's memory, from a local file or the page's server.
 
 import { Problem } from "./problem.js";
 
-/** Bytes read at a time; all that is held outside the runtime's memory. */
-const CHUNK = 4 * 1024 * 1024;
+/** Bytes taken at a time; all that is held outside the runtime's memory. */
+const PIECE = 1024 * 1024;
 
-/** A file that the user picked. */
-class FileSource {
-  constructor(file) {
-    this.file = file;
-    this.name = file.name;
-    this.size = file.size;
+const FIXES = {
+  FILE_READ: "pick the file again; it was moved, changed or became unreadable",
+  HTTP: "see whether the server that gave this page still runs",
+};
+
+/** What to read: `{name, size, stream, code}`; `code` names a failure to read it. */
+export async function openSource(given) {
+  if (given instanceof File) {
+    return { name: given.name, size: given.size, stream: given.stream(), code: "FILE_READ" };
   }
-
-  /** Bytes [start, stop) as an ArrayBuffer. */
-  async read(start, stop) {
-    try {
-      return await this.file.slice(start, stop).arrayBuffer();
-    } catch (error) {
-      const fix = "pick the file again; it was moved, changed or became unreadable";
-      throw new Problem("FILE_READ", `${this.name}, byte ${start}`, error.message, fix);
-    }
-  }
-}
-
-/** A file of the page's own server, read by Range requests. */
-class HttpSource {
-  constructor(url, name, size) {
-    Object.assign(this, { url, name, size });
-  }
-
-  static async open(url, name) {
-    const answer = await request(url, { method: "HEAD" });
-    const size = Number(answer.headers.get("Content-Length"));
-    if (!answer.ok || !Number.isSafeInteger(size)) throw refused(url, `status ${answer.status}`);
-    return new HttpSource(url, name, size);
-  }
-
-  /** Bytes [start, stop) as an ArrayBuffer. */
-  async read(start, stop) {
-    const answer = await request(this.url, { headers: { Range: `bytes=${start}-${stop - 1}` } });
-    const expected = `bytes ${start}-${stop - 1}/${this.size}`;
-    const range = answer.headers.get("Content-Range");
-    if (answer.status !== 206 || range !== expected) {
-      throw refused(this.url, `asked for ${expected}, got status ${answer.status}, range ${range}`);
-    }
-    return answer.arrayBuffer();
-  }
-}
-
-async function request(url, options) {
+  const { url, name } = given;
+  let answer;
   try {
-    return await fetch(url, { cache: "no-store", ...options });
+    answer = await fetch(url, { cache: "no-store" });
   } catch (error) {
-    throw refused(url, error.message);
+    throw new Problem("HTTP", url, error.message, FIXES.HTTP);
   }
-}
-
-function refused(url, detail) {
-  return new Problem("HTTP", url, detail, "see whether the server that gave this page still runs");
-}
-
-/** A source from what the page was given: a File, or `{url, name}` on the page's own origin. */
-export function openSource(given) {
-  return given instanceof File ? new FileSource(given) : HttpSource.open(given.url, given.name);
+  const size = Number(answer.headers.get("Content-Length") ?? NaN);
+  if (answer.status !== 200 || !Number.isSafeInteger(size)) {
+    throw new Problem("HTTP", url, `status ${answer.status}, length ${size}`, FIXES.HTTP);
+  }
+  return { name, size, stream: answer.body, code: "HTTP" };
 }
 
 /**
- * Copy a whole source into memory that `write(offset, bytes)` fills. The next chunk is being read
- * while the last one is written, and nothing else is kept.
+ * A reader whose pieces all come in one buffer that goes back and forth: a fresh one for each piece
+ * would leave the whole file to the garbage collector. A piece is valid until the next is read.
  */
-export async function streamInto(source, write, onProgress, isCancelled) {
-  const readAt = (at) => source.read(at, Math.min(at + CHUNK, source.size));
-  let next = readAt(0);
-  for (let at = 0; at < source.size; at += CHUNK) {
-    if (isCancelled()) throw new Problem("CANCELLED", source.name, "loading was cancelled", "");
-    const bytes = new Uint8Array(await next);
-    const stop = Math.min(at + CHUNK, source.size);
-    if (bytes.length !== stop - at) {
-      const detail = `${bytes.length} bytes came instead of ${stop - at}`;
-      throw new Problem("FILE_SHORT", `${source.name}, byte ${at}`, detail, "fetch the file again");
+function readerOf(stream) {
+  try {
+    const reader = stream.getReader({ mode: "byob" });
+    let buffer = new ArrayBuffer(PIECE);
+    const read = async () => {
+      const { done, value } = await reader.read(new Uint8Array(buffer));
+      if (!done) ({ buffer } = value);
+      return { done, value };
+    };
+    return { read, cancel: () => reader.cancel() };
+  } catch {
+    // Not every browser's files and answers are byte streams.
+    return stream.getReader();
+  }
+}
+
+/** The pieces of a stream; leaving early cancels it. */
+async function* pieces(stream) {
+  const reader = readerOf(stream);
+  try {
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      yield piece.value;
     }
-    next = stop < source.size ? readAt(stop) : null;
-    write(at, bytes);
-    onProgress(stop, source.size);
+  } finally {
+    await reader.cancel();
+  }
+}
+
+/** Copy a whole source into memory that `write(offset, bytes)` fills. */
+export async function streamInto(source, write, onProgress, isCancelled) {
+  let at = 0;
+  try {
+    for await (const bytes of pieces(source.stream)) {
+      if (isCancelled()) throw new Problem("CANCELLED", "", "loading was cancelled", "");
+      if (at + bytes.length > source.size) break;
+      write(at, bytes);
+      at += bytes.length;
+      onProgress(at, source.size);
+    }
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw new Problem(source.code, `byte ${at}`, error.message, FIXES[source.code]);
+  }
+  if (at !== source.size) {
+    const detail = `${at} bytes came where ${source.size} were announced`;
+    throw new Problem("FILE_SHORT", `byte ${at}`, detail, "fetch the file again");
   }
 }

@@ -59,7 +59,7 @@ function load(file) {
   state.loaded = null;
   at("model").hidden = true;
   return busyWith(async () => {
-    state.loaded = await client.load(file, showProgress);
+    state.loaded = await client.load(file, {}, showProgress);
     report.showModel(at("model"), state.loaded);
     say("Ready to run.");
   });
@@ -165,7 +165,7 @@ async function settled(promise) {
 }
 
 globalThis.trlm = {
-  load: (file, onProgress) => settled(client.load(file, onProgress)),
+  load: (file, options, onProgress) => settled(client.load(file, options, onProgress)),
   run: (testCase, options, onProgress) => settled(client.run(testCase, options, onProgress)),
   cancel: () => client.cancel(),
 };

@@ -14,6 +14,12 @@ export class Problem extends Error {
     return { code, where, detail, fix };
   }
 
+  /** The same problem, placed inside something larger. */
+  inside(place) {
+    const where = this.where ? `${place}, ${this.where}` : place;
+    return new Problem(this.code, where, this.detail, this.fix);
+  }
+
   /** Any thrown value as a Problem; what is not ours names itself UNEXPECTED. */
   static from(error) {
     if (error instanceof Problem) return error;

@@ -3,7 +3,7 @@
 import { Problem } from "./problem.js";
 
 const ABI_VERSION = 1;
-const VERIFY_SELF_HASH = 1;
+const VERIFY = { selfHash: 1, pieces: 2 };
 const INFO_KEYS = ["vocab", "hidden", "layers", "heads", "kv_heads", "head_dim", "ffn",
   "max_position_embeddings", "tied", "cached", "dtype"];
 const DTYPES = { 1: "f32", 4: "q8_r128" };
@@ -16,6 +16,17 @@ const FIXES = {
   4: "change the case: token ids, length, positions or mask",
   5: "close other tabs, or take a smaller model or a shorter case",
 };
+
+/** Refuse values that would change where they are stored as unsigned integers. */
+function checkValues(testCase) {
+  const limits = { token_ids: 2 ** 32, position_ids: 2 ** 32, attention_mask: 2 };
+  for (const [name, limit] of Object.entries(limits)) {
+    const at = (testCase[name] ?? []).findIndex((v) => !Number.isInteger(v) || v < 0 || v >= limit);
+    if (at < 0) continue;
+    const detail = `${testCase[name][at]} is out of range`;
+    throw new Problem("CASE_VALUE", `${name}[${at}]`, detail, FIXES[4]);
+  }
+}
 
 /** One instance of the module, with at most one model in it. */
 export class Runtime {
@@ -82,17 +93,15 @@ export class Runtime {
     return digest;
   }
 
-  /** Check the file at `address` and open it in place. */
+  /** Check the structure of the file at `address` and open it in place. */
   openModel(address, length) {
     this.#model = this.#x.trlm_model_load(address, length);
     if (this.#model === 0) throw this.#lastProblem();
-    this.#check(this.#x.trlm_model_verify(this.#model, VERIFY_SELF_HASH));
   }
 
-  /** Forget the model. */
-  closeModel() {
-    if (this.#model !== 0) this.#x.trlm_model_free(this.#model);
-    this.#model = 0;
+  /** Recompute hashes that the file stores: `selfHash`, or `pieces` with the Merkle root. */
+  verify(what) {
+    this.#check(this.#x.trlm_model_verify(this.#model, VERIFY[what]));
   }
 
   /** Shape and storage of the open model. */
@@ -104,6 +113,7 @@ export class Runtime {
 
   /** Begin a case `{token_ids, position_ids?, attention_mask?}` with an empty cache. */
   begin(testCase) {
+    checkValues(testCase);
     const { token_ids: ids, position_ids: positions, attention_mask: mask } = testCase;
     const places = [this.#place(ids, 4), this.#place(positions, 4), this.#place(mask, 1)];
     const [atIds, atPositions, atMask] = places.map(({ address }) => address);

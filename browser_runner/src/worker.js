@@ -21,8 +21,19 @@ let cancelled = false;
 /** Let waiting messages in, a cancellation among them. */
 const breathe = () => new Promise((resolve) => setTimeout(resolve, 0));
 
-function stopIfCancelled(where) {
-  if (cancelled) throw new Problem("CANCELLED", where, "stopped on request", "");
+/** The same function, called at most every tenth of a second. */
+function seldom(report) {
+  let last = 0;
+  return (...args) => {
+    const now = performance.now();
+    if (now - last < 100) return;
+    last = now;
+    report(...args);
+  };
+}
+
+function stopIfCancelled() {
+  if (cancelled) throw new Problem("CANCELLED", "", "stopped on request", "");
 }
 
 async function fetchModule() {
@@ -39,29 +50,56 @@ async function fetchModule() {
   return new Uint8Array(await answer.arrayBuffer());
 }
 
-/** Start a fresh runtime, stream the file into it, hash it, open it. */
-async function load({ file }, progress) {
-  const module = await fetchModule();
-  const source = await openSource(file);
+/** Copy the file into the memory of a fresh runtime; the address it lies at. */
+async function place(source, module, progress) {
   if (source.size === 0) {
-    throw new Problem("FILE_SHORT", source.name, "the file is empty", "pick another file");
+    throw new Problem("FILE_SHORT", "", "the file is empty", "pick another file");
   }
   runtime = await Runtime.start(module);
-  const at = runtime.reserve(source.size, source.name);
+  const at = runtime.reserve(source.size, "");
   const write = (offset, bytes) => runtime.bytes(at + offset, bytes.length).set(bytes);
-  const onRead = (done, total) => progress({ stage: "reading", done, total });
+  const onRead = seldom((done, total) => progress({ stage: "reading", done, total }));
   await streamInto(source, write, onRead, () => cancelled);
-  progress({ stage: "checking", done: 0, total: 1 });
-  await breathe();
-  stopIfCancelled(source.name);
-  const sha256 = runtime.sha256(at, source.size);
-  runtime.openModel(at, source.size);
-  return {
-    artifact: { name: source.name, size: source.size, sha256 },
-    module: { sha256: await sha256Hex(module), build_flags: runtime.buildFlags },
-    model: runtime.info(),
-    environment: await environment(),
-  };
+  return at;
+}
+
+/**
+ * Open the file and hash it. `trusting` leaves out what the file says of itself: the caller compares
+ * the SHA-256 of the whole with one that it knows.
+ */
+async function admit(source, at, trusting, progress) {
+  let sha256 = "";
+  const checks = [
+    () => runtime.openModel(at, source.size),
+    () => { sha256 = runtime.sha256(at, source.size); },
+  ];
+  if (!trusting) checks.push(() => runtime.verify("selfHash"), () => runtime.verify("pieces"));
+  for (const [done, check] of checks.entries()) {
+    progress({ stage: "checking", done, total: checks.length });
+    await breathe();
+    stopIfCancelled();
+    check();
+  }
+  return sha256;
+}
+
+/** Start a fresh runtime, stream the file into it, check it, open it. */
+async function load({ file, trusting = false }, progress) {
+  const module = await fetchModule();
+  const source = await openSource(file);
+  try {
+    const at = await place(source, module, progress);
+    const sha256 = await admit(source, at, trusting, progress);
+    return {
+      artifact: { name: source.name, size: source.size, sha256 },
+      module: { sha256: await sha256Hex(module), build_flags: runtime.buildFlags },
+      model: runtime.info(),
+      environment: await environment(),
+    };
+  } catch (error) {
+    runtime = null;
+    throw Problem.from(error).inside(source.name);
+  }
 }
 
 /** The observations of the step just made; the last step adds the top-k of its logits. */
@@ -75,10 +113,10 @@ function observed() {
   return { rows: [...runtime.checkpoints(), ...top], top };
 }
 
-async function deliver(rows, { channel, statistics: wanted, where }) {
+async function deliver(rows, { channel, statistics: wanted }) {
   const withHash = await hashed(rows);
   if (channel && !(await send(channel, withHash))) {
-    throw new Problem("CANCELLED", where, "the receiver left", "");
+    throw new Problem("CANCELLED", "", "the receiver left", "");
   }
   return withHash.map(({ bytes, ...row }) => (
     wanted ? { ...row, ...statistics({ bytes, ...row }) } : row
@@ -86,10 +124,7 @@ async function deliver(rows, { channel, statistics: wanted, where }) {
 }
 
 /** Compute one case; the result holds a row for each array and the likeliest next tokens. */
-async function run({ testCase, channel = null, statistics: wanted = false }, progress) {
-  if (runtime === null) throw new Problem("NO_MODEL", "", "no model is loaded", "load a .slm first");
-  const where = `case ${testCase.case_id}`;
-  const options = { channel, statistics: wanted, where };
+async function compute(testCase, options, progress) {
   runtime.begin(testCase);
   const { steps } = runtime;
   const arrays = await deliver([tokenIds(testCase.token_ids)], options);
@@ -101,9 +136,18 @@ async function run({ testCase, channel = null, statistics: wanted = false }, pro
     done += 1;
     progress({ stage: "computing", done, total: steps });
     await breathe();
-    stopIfCancelled(where);
+    stopIfCancelled();
   }
   return { case_id: testCase.case_id, arrays, next_tokens: next };
+}
+
+async function run({ testCase, channel = null, statistics: wanted = false }, progress) {
+  if (runtime === null) throw new Problem("NO_MODEL", "", "no model is loaded", "load a .slm first");
+  try {
+    return await compute(testCase, { channel, statistics: wanted }, progress);
+  } catch (error) {
+    throw Problem.from(error).inside(`case ${testCase.case_id}`);
+  }
 }
 
 const OPERATIONS = { load, run };

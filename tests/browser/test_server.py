@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from trlm_lab.backends.browser.byte_range import parse_range
-from trlm_lab.backends.browser.channel import Channel
 from trlm_lab.backends.browser.frames import FRAME_LIMIT
 from trlm_lab.backends.browser.resources import page_files, resources
 from trlm_lab.backends.browser.server import PageServer
@@ -157,13 +156,6 @@ def test_closing_ends_open_connections(artifact: Path) -> None:
     server.close()
     assert connection.sock.recv(1) == b""
     connection.close()
-
-
-def test_closing_releases_a_blocked_sender() -> None:
-    channel = Channel(capacity=1)
-    assert channel.put(bytearray(b"first"))
-    channel.close()
-    assert not channel.put(bytearray(b"second"))
 
 
 def test_a_taken_port_is_named(server: PageServer, artifact: Path) -> None:

@@ -13,11 +13,10 @@ _INFRASTRUCTURE = frozenset({
 })  # fmt: skip
 
 
-def error_of(problem: dict[str, Any], where: str) -> TrlmError:
-    """The exception for a problem that arose while working on `where`."""
-    code, detail = str(problem.get("code", "")), str(problem.get("detail", ""))
-    place = ", ".join(dict.fromkeys(part for part in (where, str(problem.get("where"))) if part))
+def error_of(problem: dict[str, Any]) -> TrlmError:
+    """The exception that says what the page said."""
+    told = {name: str(problem.get(name, "")) for name in ("code", "where", "detail", "fix")}
+    where, code, detail = told["where"], told["code"], told["detail"]
     if code in _INFRASTRUCTURE:
-        return BrowserPageError(where=place, detail=f"{code}: {detail}")
-    remedy = str(problem.get("fix", ""))
-    return EngineRefusedError(where=place, engine_code=code, detail=detail, remedy_text=remedy)
+        return BrowserPageError(where=where, detail=f"{code}: {detail}")
+    return EngineRefusedError(where=where, engine_code=code, detail=detail, remedy_text=told["fix"])

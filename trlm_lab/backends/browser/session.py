@@ -9,6 +9,7 @@ from concurrent.futures import wait as wait_for_futures
 from pathlib import Path
 from typing import Any
 
+from trlm_lab.backends.browser.file_hashes import hash_file
 from trlm_lab.backends.browser.find import Chromium
 from trlm_lab.backends.browser.frames import Assembler, digest_from_row
 from trlm_lab.backends.browser.host import PageHost
@@ -17,7 +18,7 @@ from trlm_lab.backends.browser.page import Progress
 from trlm_lab.backends.browser.problems import error_of
 from trlm_lab.backends.browser.resources import ARTIFACT_PATH, resources
 from trlm_lab.base.records import ArrayDigest, Case, CaseTrace, EngineIdentity, Observation
-from trlm_lab.errors import InfrastructureError, SessionStateError
+from trlm_lab.errors import InfrastructureError, SessionStateError, TransferCorruptError
 
 
 class ChromiumSession:
@@ -35,13 +36,25 @@ class ChromiumSession:
         self._state = "open"
         self._host = PageHost(chromium, resources(artifact, module))
         try:
-            given = {"url": ARTIFACT_PATH, "name": artifact.name}
-            loaded = _result(self._command("load", given).result(), "")
-            self._identity = identity_of(name, loaded)
-            self.artifact_sha256: str = loaded["artifact"]["sha256"]
+            loaded = self._load(artifact)
         except BaseException:
             self.close()
             raise
+        self._identity = identity_of(name, loaded)
+        self.artifact_sha256: str = loaded["artifact"]["sha256"]
+
+    def _load(self, artifact: Path) -> dict[str, Any]:
+        given = {"url": ARTIFACT_PATH, "name": artifact.name}
+        work = self._command("load", given, {"trusting": True})
+        # Meanwhile: what the worker's hash must be, and whether the file keeps its own promises.
+        here = hash_file(artifact)
+        loaded = _result(work.result())
+        there = loaded["artifact"]["sha256"]
+        if there != here.file_sha256:
+            where = str(artifact)
+            raise TransferCorruptError(where=where, got=here.file_sha256, expected=there)
+        here.check(str(artifact))
+        return loaded
 
     @property
     def identity(self) -> EngineIdentity:
@@ -66,7 +79,7 @@ class ChromiumSession:
             try:
                 for frame in channel.frames(self._idle_limit_s):
                     yield from assembler.feed(frame)
-                assembler.finish(_digests(_result(work.result(), f"case {case.case_id}")))
+                assembler.finish(_digests(_result(work.result())))
             except GeneratorExit:
                 # The consumer left: the worker hears it at its next frame and stops.
                 channel.close()
@@ -80,7 +93,7 @@ class ChromiumSession:
         """
         with self._running():
             work = self._command("run", _case_map(case), {})
-            arrays = _digests(_result(work.result(), f"case {case.case_id}"))
+            arrays = _digests(_result(work.result()))
         return CaseTrace(case.case_id, case.digest, tuple(arrays))
 
     @contextlib.contextmanager
@@ -130,9 +143,9 @@ def _failure(done: Future[Any]) -> BaseException | None:
     return None if done.cancelled() else done.exception()
 
 
-def _result(answer: dict[str, Any], where: str) -> dict[str, Any]:
+def _result(answer: dict[str, Any]) -> dict[str, Any]:
     if "problem" in answer:
-        raise error_of(answer["problem"], where)
+        raise error_of(answer["problem"])
     result: dict[str, Any] = answer["result"]
     return result
 
