@@ -1,0 +1,60 @@
+"""The runtime's Rust sources: where they lie, their hash, and the compiler options of each build."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from trlm_lab.errors import RuntimeSourceMissingError
+
+#: The crate lies beside the package in a checkout; an installed wheel has none.
+CRATE = Path(__file__).resolve().parents[2] / "kernels_ref"
+CRATE_NAME = "trlm_ref"
+PROFILE = "scalar-f32-v1"
+
+#: Options of every build. No option lets the compiler reorder or fuse floating-point operations.
+COMMON_FLAGS = (
+    "--edition", "2021", "--crate-name", CRATE_NAME, "--crate-type", "cdylib",
+    "-C", "opt-level=3", "-C", "panic=abort", "-C", "codegen-units=1", "-C", "lto=fat",
+    "-C", "strip=symbols",
+)  # fmt: skip
+
+
+def source_files(crate: Path = CRATE) -> list[Path]:
+    """Every file that the compiler reads, sorted.
+
+    Raises:
+        RuntimeSourceMissingError: there is no checkout.
+    """
+    files = sorted((crate / "src").rglob("*.rs"))
+    if not files:
+        raise RuntimeSourceMissingError(where=str(crate / "src"))
+    return files
+
+
+def sources_sha256(crate: Path = CRATE) -> str:
+    """One hash over the names and bytes of the source files."""
+    digest = hashlib.sha256()
+    for path in source_files(crate):
+        name = path.relative_to(crate).as_posix().encode()
+        digest.update(name + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def crate_version(crate: Path = CRATE) -> str:
+    """The version in Cargo.toml; empty where there is no checkout."""
+    manifest = crate / "Cargo.toml"
+    if not manifest.is_file():
+        return ""
+    match = re.search(r'^version = "([^"]+)"', manifest.read_text(encoding="utf-8"), re.MULTILINE)
+    return match[1] if match else ""
+
+
+@cache
+def compiler_version(compiler: str) -> str:
+    """What `COMPILER -V` prints."""
+    done = subprocess.run([compiler, "-V"], check=True, capture_output=True, text=True)
+    return done.stdout.strip()

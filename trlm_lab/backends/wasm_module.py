@@ -1,0 +1,66 @@
+"""The committed WebAssembly module and the record of how it was made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.errors import WasmModuleError
+
+MODULE = Path(__file__).resolve().parent / "wasm" / "trlm_scalar.wasm"
+RECORD = MODULE.with_suffix(".json")
+SCHEMA = "trlm.wasm_module.v1"
+
+
+@dataclass(frozen=True)
+class WasmRecord:
+    """Hash of the module, the compiler and linker that made it, their options, and the sources."""
+
+    sha256: str
+    version: str
+    compiler: str
+    linker: str
+    flags: tuple[str, ...]
+    sources_sha256: str
+
+    def to_map(self) -> dict[str, Any]:
+        """The record as JSON holds it."""
+        return {"schema": SCHEMA, "module": MODULE.name, **vars(self), "flags": list(self.flags)}
+
+
+def read_record(path: Path = RECORD) -> WasmRecord:
+    """The record beside the module.
+
+    Raises:
+        WasmModuleError: missing, or not of this schema.
+    """
+    try:
+        row = json.loads(path.read_text(encoding="utf-8"))
+        known = {name: row[name] for name in WasmRecord.__dataclass_fields__}
+        if row["schema"] != SCHEMA:
+            raise ValueError(f"schema {row['schema']!r}")
+        return WasmRecord(**{**known, "flags": tuple(known["flags"])})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        detail = f"{type(error).__name__}: {error}"
+        raise WasmModuleError(where=path.name, detail=f"no record of the module ({detail})") from error
+
+
+def read_module(path: Path = MODULE) -> tuple[bytes, WasmRecord]:
+    """The module's bytes, checked against the record.
+
+    Raises:
+        WasmModuleError: missing, or other bytes than the record names.
+    """
+    record = read_record(path.with_suffix(".json"))
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise WasmModuleError(where=path.name, detail="is not there") from error
+    got = hashlib.sha256(data).hexdigest()
+    if got != record.sha256:
+        detail = f"the bytes hash to {got}, the record says {record.sha256}"
+        raise WasmModuleError(where=path.name, detail=detail)
+    return data, record
