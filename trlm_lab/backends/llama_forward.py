@@ -21,6 +21,9 @@ from trlm_lab.ops.arithmetic import Arithmetic, Array
 from trlm_lab.ops.masks import MASKED_SCORE
 from trlm_lab.ops.top_k import top_k
 
+#: The one quiet NaN of traces, bits 7fc00000.
+CANONICAL_NAN = np.uint32(0x7FC00000).view(np.float32)
+
 Perturb = Callable[[str, Array], Array]
 #: A generator that yields observations on its way to a value.
 Observing = Generator[Observation, None, Array]
@@ -83,6 +86,8 @@ class LlamaForward:
         values = self.perturb(name, values)
         with np.errstate(all="ignore"):
             seen = np.array(values, dtype=np.float32, order="C")
+        # Which NaN an operation gives is the processor's choice; traces spell it one way.
+        seen[np.isnan(seen)] = CANONICAL_NAN
         yield Observation(name, seen)
         return values
 

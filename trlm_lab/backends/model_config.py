@@ -8,12 +8,12 @@ are better evidence and may differ in the last bit.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trlm_lab.base import strict_json
 from trlm_lab.base.records import EffectiveConfig
 from trlm_lab.errors import ModelFilesError, RecordError, UnsupportedModelError
 from trlm_lab.ops.rotation import inverse_frequencies
@@ -38,16 +38,6 @@ COUNTS = (
     "num_attention_heads",
     "max_position_embeddings",
 )
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        row = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ModelFilesError(where=str(path), detail=f"cannot be read: {error}") from error
-    if not isinstance(row, dict):
-        raise ModelFilesError(where=str(path), detail="is no JSON object")
-    return row
 
 
 def _number(row: dict[str, Any], name: str, where: str, kind: type[int] | type[float]) -> Any:
@@ -85,11 +75,12 @@ def config_of_model_dir(root: Path) -> EffectiveConfig:
     """The configuration of a plain llama directory.
 
     Raises:
-        ModelFilesError: `config.json` is missing, ill-formed or contradicts itself.
+        JsonError: `config.json` is missing or no JSON object.
+        ModelFilesError: a field is missing, ill-typed, or contradicts another.
         UnsupportedModelError: it asks for a behaviour beyond the plain family.
     """
     where = str(root / "config.json")
-    row = _read(root / "config.json")
+    row = strict_json.load_object(root / "config.json")
     for name, allowed in PLAIN.items():
         if row.get(name) not in allowed:
             raise UnsupportedModelError(where=where, detail=f"{name} is {row.get(name)!r}")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import mmap
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from trlm_lab.backends.model_config import config_of_model_dir
-from trlm_lab.backends.safetensors_weights import mapped, model_dir_tensors
+from trlm_lab.backends.safetensors_weights import model_dir_tensors
 from trlm_lab.backends.slm_weights import slm_tensors
 from trlm_lab.backends.weights import EMBEDDING, FINAL_NORM, HEAD, LAYER_TENSORS, tensor_name
 from trlm_lab.base.interfaces import Subject
@@ -77,14 +80,31 @@ def open_subject(subject: Subject, config: EffectiveConfig | None = None) -> Ope
     raise ModelFilesError(where="subject", detail="neither an artifact nor a model directory")
 
 
+def mapped(path: Path) -> memoryview:
+    """The file's bytes, mapped; they stay mapped as long as something looks at them.
+
+    Raises:
+        ModelFilesError: the file is missing or empty.
+    """
+    try:
+        with path.open("rb") as stream:
+            return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError) as error:
+        raise ModelFilesError(where=str(path), detail=f"cannot be mapped: {error}") from error
+
+
 def open_artifact(path: Path) -> OpenModel:
     """Map an `.slm`, check its structure and its self hash."""
     slm = open_slm(mapped(path), where=str(path))
     _admit(path, slm)
     try:
         config = EffectiveConfig.from_map(slm.config)
-    except (RecordError, TypeError) as error:
+        finite = bool(np.isfinite(config.inv_freq).all())
+    except (RecordError, TypeError, ValueError) as error:
         raise ModelFilesError(where=f"{path}: configuration", detail=str(error)) from error
+    if not finite:
+        detail = "rope_inv_freq holds a value that is not finite"
+        raise ModelFilesError(where=f"{path}: configuration", detail=detail)
     if config.rope_order not in ("half_split", "interleaved"):
         detail = f"rope_order is {config.rope_order!r}"
         raise UnsupportedModelError(where=str(path), detail=detail)
