@@ -1,0 +1,172 @@
+"""Local model directories become snapshots; what is no plain data is refused."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from trlm_lab import errors
+from trlm_lab.acquire import acquire, directory_tree, export_snapshot
+
+CONFIG = b'{"model_type": "llama"}'
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    root = tmp_path / "model"
+    root.mkdir()
+    (root / "config.json").write_bytes(CONFIG)
+    (root / "LICENSE").write_bytes(b"text")
+    save_file({"w": np.arange(6, dtype=np.float32).reshape(2, 3)}, root / "model.safetensors")
+    return root
+
+
+def sharded(root: Path, **weight_map: str) -> None:
+    (root / "model.safetensors").unlink()
+    for number, name in ((1, "a"), (2, "b")):
+        file = root / f"model-0000{number}-of-00002.safetensors"
+        save_file({name: np.full(2, number, np.float32)}, file)
+    row = {"metadata": {}, "weight_map": weight_map}
+    (root / "model.safetensors.index.json").write_bytes(json.dumps(row).encode())
+
+
+GOOD_MAP = {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}
+
+
+@pytest.mark.parametrize("form", ["dir:{}", "{}"])
+def test_documents_are_copied_and_weights_written(model: Path, form: str) -> None:
+    snapshot = acquire(form.format(model))
+    assert (snapshot.root / "config.json").read_bytes() == CONFIG
+    assert (snapshot.root / "LICENSE").read_bytes() == b"text"
+    assert load_file(snapshot.root / "model.safetensors")["w"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert snapshot.provenance["weights_on_quantized_grid"] == ""
+    assert snapshot.pin.spelled == "dir:model"
+
+
+def test_half_floats_are_widened_exactly(model: Path) -> None:
+    half = np.array([1.0009765625, -6e-8], np.float16)
+    brain = np.array([3.140625, 1e-38], ml_dtypes.bfloat16)
+    save_file({"h": half, "b": brain}, model / "model.safetensors")
+    snapshot = acquire(str(model))
+    loaded = load_file(snapshot.root / "model.safetensors")
+    assert loaded["h"].tobytes() == half.astype(np.float32).tobytes()
+    assert loaded["b"].tobytes() == brain.astype(np.float32).tobytes()
+    rows = {row["name"]: row["transforms"] for row in snapshot.provenance["tensors"]}
+    assert rows["b"] == [["widen", {"from": "BF16", "to": "F32"}]]
+
+
+def test_integers_are_no_weights(model: Path) -> None:
+    save_file({"i": np.zeros(2, np.int64)}, model / "model.safetensors")
+    with pytest.raises(errors.SafetensorsDtypeError, match="'I64'"):
+        acquire(str(model))
+
+
+def test_shards_are_joined(model: Path) -> None:
+    sharded(model, **GOOD_MAP)
+    snapshot = acquire(str(model))
+    assert sorted(load_file(snapshot.root / "model.safetensors")) == ["a", "b"]
+    assert snapshot.file("model.safetensors.index.json") is None
+
+
+@pytest.mark.parametrize(
+    ("weight_map", "words"),
+    [
+        ({**GOOD_MAP, "c": GOOD_MAP["a"]}, "'c' is not in"),
+        ({"a": GOOD_MAP["a"]}, "'b' is not declared"),
+        ({"a": GOOD_MAP["b"], "b": GOOD_MAP["b"]}, "'a' is not in"),
+        ({**GOOD_MAP, "d": "model-00003-of-00003.safetensors"}, "'d' is not in"),
+    ],
+)
+def test_an_index_that_contradicts_its_shards_is_refused(
+    model: Path, weight_map: dict[str, str], words: str
+) -> None:
+    sharded(model, **weight_map)
+    with pytest.raises(errors.ShardError, match=words):
+        acquire(str(model))
+
+
+def test_a_tensor_in_two_shards_is_refused(model: Path) -> None:
+    sharded(model, **GOOD_MAP)
+    save_file({"a": np.zeros(2, np.float32)}, model / GOOD_MAP["b"])
+    with pytest.raises(errors.ShardError, match="lies in model-00001"):
+        acquire(str(model))
+
+
+def test_shards_without_index_are_refused(model: Path) -> None:
+    sharded(model, **GOOD_MAP)
+    (model / "model.safetensors.index.json").unlink()
+    with pytest.raises(errors.ShardError, match="without model"):
+        acquire(str(model))
+
+
+Plant = Callable[[Path], object]
+STRANGE: dict[str, tuple[Plant, str]] = {
+    "code": (lambda r: (r / "modeling.py").write_bytes(b""), "code, pickles or archives"),
+    "a pickle": (lambda r: (r / "pytorch_model.bin").write_bytes(b""), "code, pickles or archives"),
+    "an archive": (lambda r: (r / "x.TAR").write_bytes(b""), "code, pickles or archives"),
+    "code below": (lambda r: ((r / "d").mkdir(), (r / "d" / "x.so").write_bytes(b"")), "code"),
+    "a link": (lambda r: (r / "merges.txt").symlink_to("/etc/hostname"), "this is a link"),
+    "depth": (lambda r: (r / "a/b/c/d/e").mkdir(parents=True), "deeper than 4"),
+    "no config": (lambda r: (r / "config.json").unlink(), "a model directory has"),
+    "no weights": (lambda r: (r / "model.safetensors").unlink(), "a model directory has"),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_a_tree_that_is_no_plain_data_is_refused(model: Path, name: str) -> None:
+    plant, words = STRANGE[name]
+    plant(model)
+    with pytest.raises(errors.TreeError, match=words):
+        acquire(f"dir:{model}")
+
+
+def test_limits_hold(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory_tree, "MAX_FILES", 2)
+    with pytest.raises(errors.TreeError, match="too many"):
+        acquire(str(model))
+
+
+def test_other_files_are_listed_and_not_taken(model: Path) -> None:
+    (model / ".git").mkdir()
+    (model / "picture.png").write_bytes(b"")
+    snapshot = acquire(str(model))
+    assert snapshot.provenance["ignored"] == ["picture.png"]
+    assert snapshot.file("picture.png") is None
+
+
+def test_documents_must_be_strict_json(model: Path) -> None:
+    (model / "generation_config.json").write_bytes(b'{"a": 1, "a": 2}')
+    with pytest.raises(errors.JsonDuplicateKeyError, match=r"generation_config\.json"):
+        acquire(str(model))
+
+
+def test_a_source_written_to_meanwhile_is_refused(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from trlm_lab.acquire import sources
+
+    convert = sources.convert_directory
+
+    def meddled(*arguments: object) -> dict[str, object]:
+        provenance = convert(*arguments)  # type: ignore[arg-type]
+        (model / "LICENSE").write_bytes(b"another text")
+        return provenance
+
+    monkeypatch.setattr(sources, "convert_directory", meddled)
+    with pytest.raises(errors.SourceChangedError, match="changed while"):
+        acquire(str(model))
+
+
+def test_an_exported_snapshot_is_used_where_it_lies(tmp_path: Path) -> None:
+    snapshot = acquire("synthetic:llama-small")
+    copy = export_snapshot(snapshot, tmp_path / "out" / "copy")
+    assert copy.root == tmp_path / "out" / "copy"
+    again = acquire(str(copy.root))
+    assert again.root == copy.root
+    assert again.snapshot_id == snapshot.snapshot_id
+    with pytest.raises(errors.SourceSpecError, match="does not exist yet"):
+        export_snapshot(snapshot, copy.root)

@@ -1,0 +1,57 @@
+"""Strict JSON: what other parsers repair is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from trlm_lab.base import strict_json
+from trlm_lab.errors import JsonDuplicateKeyError, JsonError
+
+
+def test_a_sound_document_is_read() -> None:
+    assert strict_json.loads(b' {"a": [1, 2.5, "\\ud83d\\ude42", null]} ') == {
+        "a": [1, 2.5, "\U0001f642", None]
+    }
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"{} {}",
+        b"NaN",
+        b"[Infinity]",
+        b"1e999",
+        b'"\\ud800"',
+        b"\xff",
+        b'{"a":1,}',
+        b"[" * 200_000,
+        b"9" * 5000,
+    ],
+)
+def test_what_is_no_strict_json_is_a_json_error(data: bytes) -> None:
+    with pytest.raises(JsonError, match="JSON at here"):
+        strict_json.loads(data, where="here")
+
+
+def test_a_repeated_key_is_a_duplicate_key_error() -> None:
+    with pytest.raises(JsonDuplicateKeyError, match="'b' occurs twice"):
+        strict_json.loads(b'{"a": {"b": 1, "c": 2, "b": 3}}')
+
+
+def test_files_have_a_limit_and_must_exist(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(b"[1]")
+    assert strict_json.load_file(path) == [1]
+    with pytest.raises(JsonError, match="the limit is 2"):
+        strict_json.load_file(path, limit=2)
+    with pytest.raises(JsonError, match="no object"):
+        strict_json.load_object(path)
+    with pytest.raises(JsonError, match="unreadable"):
+        strict_json.load_file(tmp_path / "none.json")
+
+
+def test_what_is_written_is_read_back() -> None:
+    value = {"b": "é\U0001f642", "a": [1.5, None, True]}
+    assert strict_json.loads(strict_json.pretty(value)) == value
