@@ -1355,6 +1355,14 @@ class RuntimeMemoryError(InfrastructureError):
     fix = "use a shorter case, a quantized artifact, or a machine with more memory"
 
 
+class RuntimeTrapError(InfrastructureError):
+    """A call that ended in a trap, which the runtime promises not to do."""
+
+    code = "RUNTIME_TRAP"
+    rule = "the WebAssembly engine stopped the runtime: {detail}"
+    fix = "report the artifact and the case; free memory if the machine was short of it"
+
+
 class SessionBusyError(UsageError):
     """Two runs of one session whose steps interleave."""
 

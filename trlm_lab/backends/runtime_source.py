@@ -1,4 +1,4 @@
-"""The runtime's Rust sources: where they lie, their hash, and the compiler options of each build."""
+"""The runtime's Rust sources: their place, their hash, and the compiler's options."""
 
 from __future__ import annotations
 

@@ -45,7 +45,9 @@ def read_record(path: Path = RECORD) -> WasmRecord:
         return WasmRecord(**{**known, "flags": tuple(known["flags"])})
     except (OSError, ValueError, KeyError, TypeError) as error:
         detail = f"{type(error).__name__}: {error}"
-        raise WasmModuleError(where=path.name, detail=f"no record of the module ({detail})") from error
+        raise WasmModuleError(
+            where=path.name, detail=f"no record of the module ({detail})"
+        ) from error
 
 
 def read_module(path: Path = MODULE) -> tuple[bytes, WasmRecord]:

@@ -1,0 +1,110 @@
+"""The runtime's ABI as Python sees it, whichever engine carries it (docs/abi.md)."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trlm_lab.errors import RuntimeMemoryError, RuntimeRefusedError, TrlmError
+
+ABI_VERSION = 1
+APPEND = 1
+LAST_LOGITS = 2
+
+#: Codes of docs/abi.md that Python tells apart.
+TOKEN_RANGE, CONTEXT, NO_VISIBLE_KEY, OUT_OF_MEMORY = 402, 404, 405, 501
+
+#: Argument and result types of every export: p address, z length, u u32, i i32.
+SIGNATURES: dict[str, str] = {
+    "trlm_abi_version": "u",
+    "trlm_build_flags": "u",
+    "trlm_alloc": "pz",
+    "trlm_free": " pz",
+    "trlm_model_load": "ppz",
+    "trlm_model_free": " p",
+    "trlm_model_info": "upu",
+    "trlm_model_verify": "ipu",
+    "trlm_case_begin": "ippzppu",
+    "trlm_case_step": "ip",
+    "trlm_case_steps": "up",
+    "trlm_checkpoint_count": "up",
+    "trlm_checkpoint_name_ptr": "ppu",
+    "trlm_checkpoint_name_len": "zpu",
+    "trlm_checkpoint_data": "ppu",
+    "trlm_checkpoint_len": "zpu",
+    "trlm_checkpoint_rank": "upu",
+    "trlm_checkpoint_dim": "zpuu",
+    "trlm_topk": "ipzpp",
+    "trlm_sha256": "ipzp",
+    "trlm_last_error_code": "u",
+    "trlm_last_error_ptr": "pu",
+    "trlm_last_error_len": "zu",
+}
+
+
+class Host(Protocol):
+    """An engine that carries the runtime: calls, and a window on the memory they work in."""
+
+    def call(self, name: str, *arguments: int) -> int:
+        """Call an export; addresses and lengths come back unsigned, functions of no result as 0."""
+        ...
+
+    def bytes_at(self, address: int, length: int) -> NDArray[np.uint8]:
+        """A writable view of memory, valid until the next call."""
+        ...
+
+    def close(self) -> None:
+        """Give everything back."""
+        ...
+
+
+def memory_view(address: int, length: int) -> NDArray[np.uint8]:
+    """A writable view of this process's memory, without owning it."""
+    if length == 0:
+        return np.empty(0, dtype=np.uint8)
+    window: Any = (ctypes.c_uint8 * length).from_address(address)
+    view: NDArray[np.uint8] = np.frombuffer(window, dtype=np.uint8)
+    return view
+
+
+class Scratch:
+    """Memory of the runtime that holds an array for the length of a `with` block."""
+
+    def __init__(self, host: Host, data: NDArray[Any]) -> None:
+        self.host = host
+        self.data = np.ascontiguousarray(data)
+        self.address = 0
+
+    def __enter__(self) -> Scratch:
+        self.address = self.host.call("trlm_alloc", self.data.nbytes)
+        if self.address == 0:
+            raise RuntimeMemoryError(where="trlm_alloc", detail=f"{self.data.nbytes} bytes")
+        raw = self.data.reshape(-1).view(np.uint8)
+        self.host.bytes_at(self.address, self.data.nbytes)[:] = raw
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.host.call("trlm_free", self.address, self.data.nbytes)
+
+    def read(self) -> NDArray[Any]:
+        """What the memory holds now, as an array of the same dtype and shape."""
+        raw = self.host.bytes_at(self.address, self.data.nbytes).copy()
+        return raw.view(self.data.dtype).reshape(self.data.shape)
+
+
+def last_error(host: Host) -> TrlmError:
+    """The runtime's last error as an exception."""
+    texts = []
+    for part in range(3):
+        address = host.call("trlm_last_error_ptr", part)
+        length = host.call("trlm_last_error_len", part)
+        raw = host.bytes_at(address, length).tobytes() if length else b""
+        texts.append(raw.decode("utf-8", "replace"))
+    name, place, detail = texts
+    number = host.call("trlm_last_error_code")
+    if number == OUT_OF_MEMORY:
+        return RuntimeMemoryError(where=place, detail=detail)
+    return RuntimeRefusedError(where=place, error_name=name, number=number, detail=detail)

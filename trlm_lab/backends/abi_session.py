@@ -1,0 +1,226 @@
+"""A session over the runtime's ABI; native and WebAssembly hosts share it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trlm_lab.backends.abi_host import (
+    APPEND,
+    CONTEXT,
+    LAST_LOGITS,
+    NO_VISIBLE_KEY,
+    TOKEN_RANGE,
+    Host,
+    Scratch,
+    last_error,
+)
+from trlm_lab.base.records import Case, EngineIdentity, Observation
+from trlm_lab.errors import (
+    AllKeysMaskedError,
+    ContextLengthError,
+    RuntimeRefusedError,
+    SessionBusyError,
+    TokenRangeError,
+    TrlmError,
+)
+
+#: Entries of `logits.topk_*`, or the vocabulary where it is smaller.
+TOP_K = 64
+VOCAB, MAX_POSITIONS, CACHED = 0, 7, 9
+
+
+class AbiSession:
+    """An opened model. Runs are independent; `advance` continues the cache of the last one.
+
+    One run at a time: starting another ends the one before it.
+    """
+
+    def __init__(self, host: Host, model: int, identity: EngineIdentity) -> None:
+        self.host = host
+        self.model = model
+        self._identity = identity
+        self._turn = 0
+
+    @property
+    def identity(self) -> EngineIdentity:
+        """Who computes."""
+        return self._identity
+
+    @property
+    def cached(self) -> int:
+        """Tokens whose keys and values the cache holds."""
+        return self.info(CACHED)
+
+    def info(self, key: int) -> int:
+        """A number about the model; keys as in docs/abi.md."""
+        return self.host.call("trlm_model_info", self.model, key)
+
+    def verify(self, what: int = 15) -> None:
+        """Recompute the artifact's hashes in the runtime. Raises RuntimeRefusedError (HASH)."""
+        if self._signed("trlm_model_verify", self.model, what) < 0:
+            raise last_error(self.host)
+
+    def run(self, case: Case) -> Iterator[Observation]:
+        """`token_ids` (positions and mask where the case gives them), then every checkpoint.
+
+        Raises:
+            ContextLengthError: more tokens than the declared context.
+            TokenRangeError: a token outside the vocabulary.
+            AllKeysMaskedError: a query that sees no key.
+            RuntimeRefusedError: a position that is not pinned.
+        """
+        for name in ("token_ids", "position_ids", "attention_mask"):
+            value = getattr(case, name)
+            if value is not None:
+                yield Observation(name, np.array(value, dtype=np.int64))
+        yield from self.advance(case.token_ids, case.position_ids, case.attention_mask, fresh=True)
+
+    def advance(
+        self,
+        token_ids: Sequence[int],
+        positions: Sequence[int] | None = None,
+        keep: Sequence[int] | None = None,
+        *,
+        fresh: bool = False,
+        last_logits: bool = False,
+    ) -> Iterator[Observation]:
+        """Run tokens behind the cache (an empty one with `fresh`) and yield every checkpoint.
+
+        A prefill of n tokens and n calls of one token give the same bits row by row. `keep` is 0
+        for padding tokens; with `last_logits` the logits are those of the last token alone. The
+        cache counts the tokens only when the iterator is exhausted.
+        """
+        self._turn += 1
+        turn = self._turn
+        flags = (0 if fresh else APPEND) | (LAST_LOGITS if last_logits else 0)
+        self._begin(token_ids, positions, keep, flags)
+        while self._step(turn):
+            for i in range(self.host.call("trlm_checkpoint_count", self.model)):
+                self._own(turn)
+                yield self._observation(i)
+        self._own(turn)
+        yield from self._top_k(1 if last_logits else len(token_ids))
+
+    def steps(self, case: Case, decode_steps: int) -> Iterator[Observation]:
+        """A prefill, then greedy steps named `step{s}.<name>` from 0, then `generated`.
+
+        The greedy token is the lowest id among the largest logits.
+        """
+        token = -1
+        for seen in self.run(case):
+            token = int(seen.values[-1, 0]) if seen.name == "logits.topk_ids" else token
+            yield seen
+        position = (case.position_ids or range(len(case.token_ids)))[-1]
+        generated: list[int] = []
+        for step in range(decode_steps):
+            generated.append(token)
+            for seen in self.advance((token,), (position + 1 + step,)):
+                token = int(seen.values[-1, 0]) if seen.name == "logits.topk_ids" else token
+                yield Observation(f"step{step}.{seen.name}", seen.values)
+        yield Observation("generated", np.array(generated, dtype=np.int64))
+
+    def close(self) -> None:
+        """Free the model and the engine; a second call does nothing."""
+        if self.model:
+            self.host.call("trlm_model_free", self.model)
+            self.model = 0
+            self.host.close()
+
+    def __enter__(self) -> AbiSession:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _signed(self, name: str, *arguments: int) -> int:
+        value = self.host.call(name, *arguments)
+        return value - (1 << 32) if value >= 1 << 31 else value
+
+    def _own(self, turn: int) -> None:
+        if turn != self._turn or not self.model:
+            raise SessionBusyError(where=self._identity.name)
+
+    def _begin(
+        self,
+        token_ids: Sequence[int],
+        positions: Sequence[int] | None,
+        keep: Sequence[int] | None,
+        flags: int,
+    ) -> None:
+        self._own(self._turn)
+        mask = None if keep is None else np.array([bool(k) for k in keep], dtype=np.uint8)
+        wanted = (_u32(token_ids, "token_ids"), _u32(positions, "position_ids"), mask)
+        with ExitStack() as memory:
+            tokens, places, shown = (
+                0 if data is None else memory.enter_context(Scratch(self.host, data)).address
+                for data in wanted
+            )
+            begun = self._signed(
+                "trlm_case_begin", self.model, tokens, len(token_ids), places, shown, flags
+            )
+        if begun < 0:
+            raise self._refusal(token_ids)
+
+    def _refusal(self, token_ids: Sequence[int]) -> TrlmError:
+        """The runtime's refusal of a case, as the class that every engine raises for it."""
+        number, vocab = self.host.call("trlm_last_error_code"), self.info(VOCAB)
+        if number == TOKEN_RANGE:
+            index = next(i for i, token in enumerate(token_ids) if token >= vocab)
+            facts = {"token": token_ids[index], "index": index, "vocab": vocab}
+            return TokenRangeError(where=f"token_ids[{index}]", **facts)
+        if number == CONTEXT:
+            tokens, limit = self.cached + len(token_ids), self.info(MAX_POSITIONS)
+            return ContextLengthError(where="case", tokens=tokens, limit=limit)
+        if number == NO_VISIBLE_KEY:
+            return AllKeysMaskedError(where="attention_mask", row=0)
+        return last_error(self.host)
+
+    def _step(self, turn: int) -> bool:
+        self._own(turn)
+        made = self._signed("trlm_case_step", self.model)
+        if made < 0:
+            raise last_error(self.host)
+        return made == 1
+
+    def _observation(self, i: int) -> Observation:
+        """Checkpoint `i` of the last step, copied out of the runtime's memory."""
+        call, at = self.host.call, (self.model, i)
+        name = self.host.bytes_at(
+            call("trlm_checkpoint_name_ptr", *at), call("trlm_checkpoint_name_len", *at)
+        ).tobytes()
+        axes = range(call("trlm_checkpoint_rank", *at))
+        shape = tuple(call("trlm_checkpoint_dim", *at, axis) for axis in axes)
+        length = 4 * call("trlm_checkpoint_len", *at)
+        raw = self.host.bytes_at(call("trlm_checkpoint_data", *at), length).copy()
+        return Observation(name.decode("ascii"), raw.view(np.float32).reshape(shape))
+
+    def _top_k(self, rows: int) -> Iterator[Observation]:
+        k = min(TOP_K, self.info(VOCAB))
+        ids, values = np.zeros((rows, k), np.int64), np.zeros((rows, k), np.float32)
+        with Scratch(self.host, ids) as i, Scratch(self.host, values) as v:
+            if self._signed("trlm_topk", self.model, k, i.address, v.address) < 0:
+                raise last_error(self.host)
+            found = (i.read(), v.read())
+        yield Observation("logits.topk_ids", found[0])
+        yield Observation("logits.topk_values", found[1])
+
+
+def _u32(values: Sequence[int] | None, name: str) -> NDArray[np.uint32] | None:
+    """The values as 32-bit words; what does not fit is refused as the runtime would."""
+    if values is None:
+        return None
+    wide = np.array(values, dtype=np.int64)
+    bad = np.flatnonzero((wide < 0) | (wide >= 1 << 32))
+    if len(bad):
+        error = "POSITION_RANGE" if name == "position_ids" else "TOKEN_RANGE"
+        raise RuntimeRefusedError(
+            where=f"{name}[{bad[0]}]",
+            error_name=error,
+            number=403 if name == "position_ids" else TOKEN_RANGE,
+            detail=f"{wide[bad[0]]} is no unsigned 32-bit number",
+        )
+    return wide.astype(np.uint32)
