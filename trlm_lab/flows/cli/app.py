@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import sys
 
-import click
 import typer
 
 from trlm_lab import __version__
 from trlm_lab.errors import TrlmError
 from trlm_lab.flows.cli import container, evidence, machine, runs, source, stages
 from trlm_lab.flows.cli.output import report_error
+
+#: Typer carries a parser of its own since 0.26; its errors are found through the public subclass.
+_PARSER_ERROR: type[Exception] = next(
+    c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException"
+)
 
 app = typer.Typer(
     name="trlm",
@@ -44,13 +48,10 @@ def run(arguments: list[str]) -> int:
         return status if isinstance(status, int) else 0
     except TrlmError as error:
         return report_error(error, as_json="--json" in arguments)
-    except click.exceptions.NoArgsIsHelpError as error:
-        print(error.format_message())
+    except _PARSER_ERROR as error:
+        error.show(file=sys.stderr)  # type: ignore[attr-defined]
         return 2
-    except click.ClickException as error:
-        error.show(file=sys.stderr)
-        return 2
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         print("trlm: interrupted; run the same command again to go on", file=sys.stderr)
         return 130
     except BrokenPipeError:

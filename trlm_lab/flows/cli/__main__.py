@@ -1,0 +1,5 @@
+"""`python -m trlm_lab.flows.cli` is the `trlm` command."""
+
+from trlm_lab.flows.cli import main
+
+main()
