@@ -108,28 +108,28 @@ impl<'a> Runtime<'a> {
         Ok(())
     }
 
-    /// Make the next step; false where none is left.
+    /// Make the next step. False where none is left; what the last one exposed then stays.
     pub fn step(&mut self) -> Result<bool> {
         let absent = || Error::new(Code::NoCase, "step", "no case was begun");
-        let mut running = self.running.take().ok_or_else(absent)?;
-        let (step, layers) = (running.next, self.model.config.layers);
+        let running = self.running.as_mut().ok_or_else(absent)?;
+        let (step, layers, extent) = (running.next, self.model.config.layers, running.extent);
+        if step == layers + 2 {
+            return Ok(false);
+        }
         running.next = step + 1;
         self.exposed.clear();
         if step == 0 {
-            self.embed(&running.tokens);
-            self.expose(&[Op::Embedding], None, running.extent);
+            self.embed();
+            self.expose(&[Op::Embedding], None, extent);
         } else if step <= layers {
-            self.layer(step - 1, running.extent);
-            self.expose(&Op::LAYER, Some(step - 1), running.extent);
-        } else if step == layers + 1 {
-            self.head(running.extent);
-            self.cache.commit();
-            self.expose(&[Op::FinalNorm, Op::Logits], None, running.extent);
+            self.layer(step - 1, extent);
+            self.expose(&Op::LAYER, Some(step - 1), extent);
         } else {
-            running.next = step;
+            self.head(extent);
+            self.cache.commit();
+            self.expose(&[Op::FinalNorm, Op::Logits], None, extent);
         }
-        self.running = Some(running);
-        Ok(!self.exposed.is_empty())
+        Ok(true)
     }
 
     /// The `k` largest logits of each row, after the last step.
@@ -157,8 +157,9 @@ impl<'a> Runtime<'a> {
         }
     }
 
-    fn embed(&mut self, tokens: &[u32]) {
+    fn embed(&mut self) {
         let hidden = self.model.config.hidden;
+        let tokens = self.running.iter().flat_map(|running| &running.tokens);
         for (row, &token) in self.work.output.chunks_exact_mut(hidden).zip(tokens) {
             self.model.embedding.decode_row(token as usize, row);
         }
