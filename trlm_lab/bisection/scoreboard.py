@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 from trlm_lab.base.names import boundary_rank
-from trlm_lab.base.records import FAULTS, SOUND, Mismatch
+from trlm_lab.base.records import FAULTS, SOUND, Mismatch, Outcome
 from trlm_lab.errors import ExpectationError, UnknownNameError
 
 
@@ -33,12 +33,14 @@ class Standing(Enum):
 class Expectation:
     """A planted fault and the boundary at which it must appear.
 
-    `boundary` may hold `{layer}`. `None` means a sound engine.
+    `boundary` may hold `{layer}`. `None` means a sound engine. Where a `verdict` is expected too
+    (NONFINITE for a planted NaN), another one at the right boundary is misnamed.
     """
 
     fault: str
     boundary: str | None
     layer: int | None = None
+    verdict: Outcome | None = None
 
     @property
     def expected(self) -> str | None:
@@ -71,6 +73,8 @@ class Trial:
             return Standing.BELOW_LIMIT
         if found.verdict not in FAULTS or found.boundary is None:
             return Standing.MISSED
+        if self.expectation.verdict not in (None, found.verdict):
+            return Standing.MISNAMED
         if found.boundary == expected:
             return Standing.NAMED
         return Standing.INTERVAL if holds(found, expected) else Standing.MISNAMED
