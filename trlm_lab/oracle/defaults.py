@@ -17,7 +17,7 @@ import numpy as np
 from trlm_lab.base.records import SourceDefault, SourceDefaults
 from trlm_lab.errors import CaptureError, OracleModelError
 from trlm_lab.oracle.environment import framework, package_version
-from trlm_lab.oracle.loading import quiet_framework, read_config
+from trlm_lab.oracle.loading import one_line, quiet_framework, read_config
 
 Row = tuple[str, Any, str]
 
@@ -86,8 +86,8 @@ def _empty_model(model_dir: Path, transformers: Any, config: Any) -> Any:
         with torch.device("meta"):
             return transformers.LlamaForCausalLM(config)
     except Exception as error:
-        detail = f"{type(error).__name__}: {error}"
-        raise OracleModelError(where=str(model_dir / "config.json"), detail=detail) from error
+        where = str(model_dir / "config.json")
+        raise OracleModelError(where=where, detail=one_line(error)) from error
 
 
 def _float32(value: float) -> float:
@@ -189,8 +189,7 @@ def _generation_rows(model_dir: Path, transformers: Any) -> Iterator[Row]:
     try:
         config = transformers.GenerationConfig.from_pretrained(model_dir, local_files_only=True)
     except Exception as error:
-        detail = f"{type(error).__name__}: {error}"
-        raise OracleModelError(where=str(path), detail=detail) from error
+        raise OracleModelError(where=str(path), detail=one_line(error)) from error
     for key in ("bos_token_id", "eos_token_id", "pad_token_id"):
         value = getattr(config, key)
         yield f"generation.{key}", _ids(value) if key[0] == "e" else value, path.name

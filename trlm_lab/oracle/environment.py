@@ -17,6 +17,7 @@ from typing import Any
 from trlm_lab.base import canon
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.errors import OracleMissingError
+from trlm_lab.oracle.waiting import wait_passively
 
 #: Environment variables that reach the arithmetic; no other variable is looked at.
 VARIABLES: tuple[str, ...] = (
@@ -95,6 +96,7 @@ def environment_record(threads: int = 2, dtype: str = "float32") -> dict[str, An
     """
     packages = ("torch", "transformers", "numpy", "safetensors")
     versions = {name: package_version(name) for name in packages}
+    wait_passively()
     import torch
 
     from trlm_lab.oracle.settings import pin_process, settings_map

@@ -11,8 +11,13 @@ from typing import Any
 from trlm_lab.base import strict_json
 from trlm_lab.errors import OracleMissingError, OracleModelError, TrlmError
 from trlm_lab.oracle.environment import package_version
+from trlm_lab.oracle.waiting import wait_passively
 
 FAMILY = "llama"
+#: More layers than any published llama; the source would try to build whatever a file asks for.
+MAX_LAYERS = 1024
+#: Characters kept of a foreign error.
+MAX_TEXT = 400
 
 
 @contextmanager
@@ -20,6 +25,7 @@ def quiet_framework() -> Iterator[Any]:
     """The transformers package, without warnings and progress bars; its state is restored."""
     for name in ("torch", "transformers"):
         package_version(name)
+    wait_passively()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -54,10 +60,14 @@ def read_config(model_dir: Path, transformers: Any) -> Any:
         detail = f"model_type is {family!r}, this oracle captures {FAMILY!r}"
         raise OracleModelError(where=str(path), detail=detail)
     try:
-        return transformers.LlamaConfig.from_pretrained(model_dir, local_files_only=True)
+        config = transformers.LlamaConfig.from_pretrained(model_dir, local_files_only=True)
     except Exception as error:
         # The configuration class validates with errors of several libraries.
-        raise OracleModelError(where=str(path), detail=_first_line(error)) from error
+        raise OracleModelError(where=str(path), detail=one_line(error)) from error
+    if not 0 < config.num_hidden_layers <= MAX_LAYERS:
+        detail = f"num_hidden_layers is {config.num_hidden_layers}, not 1 to {MAX_LAYERS}"
+        raise OracleModelError(where=str(path), detail=detail)
+    return config
 
 
 def load_model(model_dir: Path) -> Any:
@@ -83,7 +93,7 @@ def load_model(model_dir: Path) -> Any:
             )
         except Exception as error:
             # Safetensors, the hub client and torch each have errors of their own here.
-            raise OracleModelError(where=str(model_dir), detail=_first_line(error)) from error
+            raise OracleModelError(where=str(model_dir), detail=one_line(error)) from error
     for problem, names in info.items():
         if names:
             detail = f"{problem.replace('_', ' ')}: {', '.join(sorted(map(str, names))[:4])}"
@@ -91,6 +101,7 @@ def load_model(model_dir: Path) -> Any:
     return model.eval()
 
 
-def _first_line(error: Exception) -> str:
-    text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0].rstrip(".")
+def one_line(error: Exception) -> str:
+    """The text of a foreign error, joined and cut to a readable length."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text[:MAX_TEXT].rstrip(".")

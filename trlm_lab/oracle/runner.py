@@ -8,6 +8,7 @@ from trlm_lab.base.interfaces import Subject
 from trlm_lab.base.records import Availability
 from trlm_lab.errors import OracleMissingError, OracleModelError
 from trlm_lab.oracle.environment import framework
+from trlm_lab.oracle.waiting import wait_passively
 
 if TYPE_CHECKING:
     from trlm_lab.oracle.session import TorchSession
@@ -42,6 +43,7 @@ class TorchRunner:
         if subject.model_dir is None:
             raise OracleModelError(where="subject", detail="it names no model directory")
         framework()
+        wait_passively()
         from trlm_lab.oracle.session import TorchSession
 
         return TorchSession(subject.model_dir, self.name, self.threads)
