@@ -846,28 +846,12 @@ class TransferCorruptError(InfrastructureError):
     fix = "run again; the bytes changed under way or the file changed during the run"
 
 
-class ArtifactNeededError(UsageError):
-    """An engine that runs packed artifacts, opened on something else."""
+class SessionClosedError(UsageError):
+    """A call on a session that was closed, or that closed itself after a failure."""
 
-    code = "ARTIFACT_NEEDED"
-    rule = "{engine} runs a packed artifact and was given none"
-    fix = "pack the model first and give the .slm file"
-
-
-class SessionStateError(UsageError):
-    """A call that the session cannot serve now."""
-
-    code = "SESSION_STATE"
-    rule = "the session is {state}"
-    fix = "finish or close the run before the next one; open a new session once this one is closed"
-
-
-class EngineRefusedError(Refused):
-    """An artifact or a case that the engine itself turned down, with its own code."""
-
-    code = "ENGINE_REFUSED"
-    rule = "{engine_code}: {detail}"
-    fix = "{remedy_text}"
+    code = "SESSION_CLOSED"
+    rule = "the session is closed"
+    fix = "open a new session"
 
 
 class NoRunError(UsageError):

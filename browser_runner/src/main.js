@@ -83,7 +83,7 @@ async function runAll() {
 
 function showCase() {
   const result = state.results[at("case").selectedIndex];
-  report.showNextTokens(at("next-tokens").tBodies[0], result.next_tokens);
+  report.showNextTokens(at("next-tokens"), result.next_tokens);
   const { checkpoints } = result;
   const shown = report.showCheckpoints(at("checkpoints").tBodies[0], checkpoints, at("filter").value);
   at("shown").textContent = `${shown} of ${checkpoints.length} shown`;

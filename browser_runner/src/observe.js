@@ -29,21 +29,34 @@ export function hashed(observations) {
   );
 }
 
-/** The token ids as an observation: int64, shape (T). */
-export function tokenIds(ids) {
-  const values = BigInt64Array.from(ids, BigInt);
-  const bytes = new Uint8Array(values.buffer);
-  return { name: "token_ids", dtype: "int64", shape: [ids.length], bytes };
+/** What the case gives, as observations: int64, shape (T). */
+export function inputs(testCase) {
+  const given = ["token_ids", "position_ids", "attention_mask"].filter((name) => testCase[name]);
+  return given.map((name) => {
+    const values = BigInt64Array.from(testCase[name], BigInt);
+    const bytes = new Uint8Array(values.buffer);
+    return { name, dtype: "int64", shape: [values.length], bytes };
+  });
 }
 
-/** The likeliest next tokens by logit, from the two top-k observations: `[{id, logit}]`. */
-export function nextTokens([ids, values], count) {
+/** Share of the softmax that each logit of one row has; for the eye, not a pinned computation. */
+function shares(row) {
+  const highest = row.reduce((a, b) => Math.max(a, b));
+  const sum = row.reduce((total, logit) => total + Math.exp(logit - highest), 0);
+  return (logit) => Math.exp(logit - highest) / sum;
+}
+
+/** The likeliest next tokens, from the logits and their top-k: `[{id, text, logit, share}]`. */
+export function nextTokens(logits, [ids, values], count, textOf) {
   const [rows, k] = ids.shape;
-  const taken = Math.min(count, k);
+  const [, vocab] = logits.shape;
+  const floats = ({ bytes }, start, n) => new Float32Array(bytes.buffer, bytes.byteOffset + 4 * start, n);
+  const share = shares(floats(logits, (rows - 1) * vocab, vocab));
   const first = (rows - 1) * k;
-  const idList = new BigInt64Array(ids.bytes.buffer, ids.bytes.byteOffset, rows * k);
-  const logits = new Float32Array(values.bytes.buffer, values.bytes.byteOffset, rows * k);
-  return Array.from({ length: taken }, (_, i) => (
-    { id: Number(idList[first + i]), logit: logits[first + i] }
-  ));
+  const idList = new BigInt64Array(ids.bytes.buffer, ids.bytes.byteOffset + 8 * first, k);
+  const topLogits = floats(values, first, k);
+  return Array.from({ length: Math.min(count, k) }, (_, i) => {
+    const id = Number(idList[i]);
+    return { id, text: textOf(id), logit: topLogits[i], share: share(topLogits[i]) };
+  });
 }

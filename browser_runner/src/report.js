@@ -75,21 +75,24 @@ export function showEnvironment(list, { environment, module, artifact }) {
   ]);
 }
 
-/** The likeliest next tokens, with a bar of how far each lies below the first. */
-export function showNextTokens(body, tokens) {
-  const gap = tokens.length > 1 ? tokens[0].logit - tokens.at(-1).logit : 0;
-  body.replaceChildren(...tokens.map(({ id, logit }, i) => {
-    const row = element("tr");
-    const below = tokens[0].logit - logit;
-    const bar = element("span", "", "bar");
-    bar.style.width = `${gap > 0 ? 100 - (100 * below) / gap : 100}%`;
-    const cell = element("td");
-    cell.append(bar);
-    cell.title = `${below.toPrecision(6)} below the first`;
-    row.append(element("td", String(i + 1), "num"), element("td", String(id), "num"),
-      element("td", logit.toFixed(6), "num"), cell);
-    return row;
-  }));
+/** A token's text between quotes, with what cannot be seen spelled out. */
+const quoted = (text) => (text === null ? "" : JSON.stringify(text));
+
+function nextTokenRow({ id, text, logit, share }, highest) {
+  const bar = element("span", "", "bar");
+  bar.style.width = `${(100 * share) / highest}%`;
+  const cell = element("td", `${(100 * share).toFixed(2)} %`);
+  cell.append(bar);
+  const row = element("tr");
+  row.append(element("td", String(id), "num"), element("td", quoted(text), "mono token"),
+    element("td", logit.toFixed(6), "num"), cell);
+  return row;
+}
+
+/** The likeliest next tokens, with a bar for the share of the softmax that each has. */
+export function showNextTokens(table, tokens) {
+  table.classList.toggle("no-text", tokens.every(({ text }) => text === null));
+  table.tBodies[0].replaceChildren(...tokens.map((row) => nextTokenRow(row, tokens[0].share)));
 }
 
 function checkpointRow({ name, dtype, shape, sha256, min, max, first_nonfinite: first }) {
@@ -102,7 +105,7 @@ function checkpointRow({ name, dtype, shape, sha256, min, max, first_nonfinite: 
   digest.append(hash(sha256));
   row.append(head, element("td", `${shape.join(" × ")}${kind}`),
     element("td", number(min), "num"), element("td", number(max), "num"),
-    element("td", bad ? `index ${first}` : "none"), digest);
+    element("td", bad ? `index ${first}` : dtype === "float32" ? "none" : ""), digest);
   return row;
 }
 

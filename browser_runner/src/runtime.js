@@ -19,12 +19,13 @@ const FIXES = {
 
 /** Refuse values that would change where they are stored as unsigned integers. */
 function checkValues(testCase) {
-  const limits = { token_ids: 2 ** 32, position_ids: 2 ** 32, attention_mask: 2 };
-  for (const [name, limit] of Object.entries(limits)) {
-    const at = (testCase[name] ?? []).findIndex((v) => !Number.isInteger(v) || v < 0 || v >= limit);
+  const refusals = { token_ids: ["TOKEN_RANGE", 402], position_ids: ["POSITION_RANGE", 403] };
+  for (const [name, [code, number]] of Object.entries(refusals)) {
+    const values = testCase[name] ?? [];
+    const at = values.findIndex((v) => !Number.isInteger(v) || v < 0 || v >= 2 ** 32);
     if (at < 0) continue;
-    const detail = `${testCase[name][at]} is out of range`;
-    throw new Problem("CASE_VALUE", `${name}[${at}]`, detail, FIXES[4]);
+    const detail = `${values[at]} is no unsigned 32-bit number`;
+    throw new Problem(code, `${name}[${at}]`, detail, FIXES[4], number);
   }
 }
 
@@ -69,7 +70,7 @@ export class Runtime {
     const address = this.#x.trlm_alloc(length) >>> 0;
     if (address === 0) {
       const detail = `the browser gives no ${length} bytes of memory`;
-      throw new Problem("OUT_OF_MEMORY", what, detail, FIXES[5]);
+      throw new Problem("OUT_OF_MEMORY", what, detail, FIXES[5], 501);
     }
     return address;
   }
@@ -115,7 +116,8 @@ export class Runtime {
   begin(testCase) {
     checkValues(testCase);
     const { token_ids: ids, position_ids: positions, attention_mask: mask } = testCase;
-    const places = [this.#place(ids, 4), this.#place(positions, 4), this.#place(mask, 1)];
+    const visible = mask?.map((keep) => (keep ? 1 : 0));
+    const places = [this.#place(ids, 4), this.#place(positions, 4), this.#place(visible, 1)];
     const [atIds, atPositions, atMask] = places.map(({ address }) => address);
     const begin = this.#x.trlm_case_begin;
     const status = begin(this.#model, atIds, ids.length, atPositions, atMask, 0);
@@ -194,7 +196,7 @@ export class Runtime {
   #lastProblem() {
     const x = this.#x;
     const part = (i) => this.#text(x.trlm_last_error_ptr(i), x.trlm_last_error_len(i));
-    const hundreds = Math.floor(x.trlm_last_error_code() / 100);
-    return new Problem(part(0), part(1), part(2), FIXES[hundreds] ?? "");
+    const number = x.trlm_last_error_code();
+    return new Problem(part(0), part(1), part(2), FIXES[Math.floor(number / 100)] ?? "", number);
   }
 }

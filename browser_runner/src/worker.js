@@ -6,16 +6,18 @@
 import { environment } from "./features.js";
 import { send } from "./frame.js";
 import { openSource, streamInto } from "./loader.js";
-import { hashed, nextTokens, statistics, tokenIds } from "./observe.js";
+import { hashed, inputs, nextTokens, statistics } from "./observe.js";
 import { Problem } from "./problem.js";
 import { Runtime } from "./runtime.js";
 import { sha256Hex } from "./sha256.js";
+import { tokenTexts } from "./vocabulary.js";
 
 const MODULE_URL = new URL("../runtime/trlm_scalar.wasm", import.meta.url);
 const TOP_K = 64;
 const SHOWN_TOKENS = 10;
 
 let runtime = null;
+let textOf = () => null;
 let cancelled = false;
 
 /** Let waiting messages in, a cancellation among them. */
@@ -90,6 +92,7 @@ async function load({ file, trusting = false }, progress) {
   try {
     const at = await place(source, module, progress);
     const sha256 = await admit(source, at, trusting, progress);
+    textOf = tokenTexts(runtime.bytes(at, source.size));
     return {
       artifact: { name: source.name, size: source.size, sha256 },
       module: { sha256: await sha256Hex(module), build_flags: runtime.buildFlags },
@@ -106,11 +109,11 @@ async function load({ file, trusting = false }, progress) {
 function observed() {
   const rows = runtime.checkpoints();
   const logits = rows.find(({ name }) => name === "logits");
-  if (logits === undefined) return { rows, top: null };
+  if (logits === undefined) return rows;
   const [tokens, vocab] = logits.shape;
   const top = runtime.topk(tokens, Math.min(TOP_K, vocab));
   // Reserving the top-k may have moved the memory: take the views again.
-  return { rows: [...runtime.checkpoints(), ...top], top };
+  return [...runtime.checkpoints(), ...top];
 }
 
 async function deliver(rows, { channel, statistics: wanted }) {
@@ -127,12 +130,13 @@ async function deliver(rows, { channel, statistics: wanted }) {
 async function compute(testCase, options, progress) {
   runtime.begin(testCase);
   const { steps } = runtime;
-  const arrays = await deliver([tokenIds(testCase.token_ids)], options);
+  const arrays = await deliver(inputs(testCase), options);
   let next = [];
   for (let done = 0; runtime.step(); ) {
-    const { rows, top } = observed();
+    const rows = observed();
     arrays.push(...(await deliver(rows, options)));
-    if (top !== null) next = nextTokens(top, SHOWN_TOKENS);
+    const [logits, ...top] = rows.slice(-3);
+    if (logits.name === "logits") next = nextTokens(logits, top, SHOWN_TOKENS, textOf);
     done += 1;
     progress({ stage: "computing", done, total: steps });
     await breathe();

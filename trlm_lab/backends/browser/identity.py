@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from trlm_lab.backends.browser.resources import page_files
+from trlm_lab.backends.runtime_source import PROFILE
 from trlm_lab.base import canon
 from trlm_lab.base.records import EngineIdentity
-
-PROFILE = "scalar-f32-v1"
 
 
 def _scripts_sha256() -> str:

@@ -1,22 +1,44 @@
-"""Problems of the page (`code`, `where`, `detail`, `fix`) as the exceptions of this package."""
+"""Problems of the page (code, place, detail, number) as the exceptions of this package."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from trlm_lab.errors import BrowserPageError, EngineRefusedError, TrlmError
-
-#: The page's own codes, and those of the runtime that blame the machine and not the input.
-_INFRASTRUCTURE = frozenset({
-    "ABI_VERSION", "BUSY", "CANCELLED", "FILE_READ", "HTTP", "MODULE", "NO_MODEL", "UNEXPECTED",
-    "WORKER", "OUT_OF_MEMORY", "NULL_POINTER", "ARGUMENT", "NO_CASE",
-})  # fmt: skip
+from trlm_lab.backends.abi_host import CONTEXT, NO_VISIBLE_KEY, OUT_OF_MEMORY, TOKEN_RANGE
+from trlm_lab.base.records import Case
+from trlm_lab.errors import (
+    AllKeysMaskedError,
+    BrowserPageError,
+    ContextLengthError,
+    RuntimeMemoryError,
+    RuntimeRefusedError,
+    TokenRangeError,
+    TrlmError,
+)
 
 
 def error_of(problem: dict[str, Any]) -> TrlmError:
-    """The exception that says what the page said."""
-    told = {name: str(problem.get(name, "")) for name in ("code", "where", "detail", "fix")}
-    where, code, detail = told["where"], told["code"], told["detail"]
-    if code in _INFRASTRUCTURE:
-        return BrowserPageError(where=where, detail=f"{code}: {detail}")
-    return EngineRefusedError(where=where, engine_code=code, detail=detail, remedy_text=told["fix"])
+    """The exception that says what the page said; `number` 0 marks the page's own problems."""
+    where, detail = str(problem.get("where", "")), str(problem.get("detail", ""))
+    name, number = str(problem.get("code", "")), int(problem.get("number", 0))
+    if number == 0:
+        return BrowserPageError(where=where, detail=f"{name}: {detail}")
+    if number == OUT_OF_MEMORY:
+        return RuntimeMemoryError(where=where, detail=detail)
+    return RuntimeRefusedError(where=where, error_name=name, number=number, detail=detail)
+
+
+def case_error(problem: dict[str, Any], case: Case, model: dict[str, Any]) -> TrlmError:
+    """The same for a case on a model, in the classes that every engine raises for it."""
+    number, vocab = problem.get("number"), int(model["vocab"])
+    place = f"case {case.case_id}"
+    if number == TOKEN_RANGE:
+        index = next(i for i, token in enumerate(case.token_ids) if token >= vocab)
+        facts = {"token": case.token_ids[index], "index": index, "vocab": vocab}
+        return TokenRangeError(where=f"{place}, token_ids[{index}]", **facts)
+    if number == CONTEXT:
+        limit = int(model["max_position_embeddings"])
+        return ContextLengthError(where=place, tokens=len(case.token_ids), limit=limit)
+    if number == NO_VISIBLE_KEY:
+        return AllKeysMaskedError(where=f"{place}, attention_mask", row=0)
+    return error_of(problem)

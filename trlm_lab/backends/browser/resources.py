@@ -6,11 +6,12 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from trlm_lab.errors import PageMissingError
+from trlm_lab.backends.wasm_module import MODULE
+from trlm_lab.errors import ModelFilesError, PageMissingError
 
 _REPOSITORY = Path(__file__).resolve().parents[3]
 PAGE_ROOT = _REPOSITORY / "browser_runner"
-MODULE = Path(__file__).resolve().parents[1] / "wasm" / "trlm_scalar.wasm"
+
 
 _TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -45,16 +46,17 @@ def page_files(root: Path = PAGE_ROOT) -> dict[str, Path]:
     return {"/" + file.relative_to(root).as_posix(): file for file in files}
 
 
-def resources(artifact: Path | None = None, module: Path | None = None) -> dict[str, Resource]:
+def resources(artifact: Path | None = None, module: Path = MODULE) -> dict[str, Resource]:
     """Everything that is served, by exact URL path.
 
     Raises:
-        PageMissingError: a file of the page, the module or the artifact is not there.
+        PageMissingError: a file of the page, or the module, is not there.
+        ModelFilesError: the artifact is not there.
     """
-    module = module or MODULE
-    for needed in (module, artifact):
-        if needed is not None and not needed.is_file():
-            raise PageMissingError(where=str(needed))
+    if not module.is_file():
+        raise PageMissingError(where=str(module))
+    if artifact is not None and not artifact.is_file():
+        raise ModelFilesError(where=str(artifact), detail="there is no such file")
     table = {path: Resource(_TYPES[file.suffix], file=file) for path, file in page_files().items()}
     table["/"] = table["/index.html"]
     table[MODULE_PATH] = Resource("application/wasm", file=module)

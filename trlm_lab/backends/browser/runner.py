@@ -6,19 +6,20 @@ from functools import cached_property
 from pathlib import Path
 
 from trlm_lab.backends.browser.find import find_chromium
-from trlm_lab.backends.browser.resources import MODULE, resources
+from trlm_lab.backends.browser.resources import resources
 from trlm_lab.backends.browser.session import ChromiumSession
-from trlm_lab.base.blobs import file_sha256
+from trlm_lab.backends.runtime_source import PROFILE
+from trlm_lab.backends.wasm_module import MODULE, read_module
 from trlm_lab.base.interfaces import Subject
 from trlm_lab.base.records import Availability
-from trlm_lab.errors import ArtifactNeededError, InfrastructureError
+from trlm_lab.errors import InfrastructureError, SubjectMissingError
 
 #: Seconds without any sign of life after which the browser is given up.
 IDLE_LIMIT_S = 300.0
 
 
 class ChromiumRunner:
-    """Opens packed artifacts in headless Chromium; `module` replaces the committed runtime."""
+    """The `Runner` named `wasm-scalar@chromium`; `module` replaces the committed one."""
 
     name = "wasm-scalar@chromium"
 
@@ -27,31 +28,32 @@ class ChromiumRunner:
         self.idle_limit_s = idle_limit_s
 
     def availability(self) -> Availability:
-        """Whether Playwright, a browser, the page and the module are here."""
+        """Whether Playwright, a browser, the page and the recorded module are here."""
         return self._availability
 
     @cached_property
     def _availability(self) -> Availability:
         try:
+            _, record = read_module(self.module)
             resources(module=self.module)
             chromium = find_chromium()
         except InfrastructureError as error:
-            return Availability(
-                False, reason=f"{error.detail} {error.where}".strip(), fix=error.remedy
-            )
-        module = f"module {file_sha256(self.module)[:16]}"
-        return Availability(True, chromium.version, ("dedicated worker", module))
+            place = f" ({error.where})" if error.where else ""
+            return Availability(False, reason=f"{error.detail}{place}", fix=error.remedy)
+        module = f"module {record.sha256[:16]} by {record.compiler}"
+        return Availability(True, chromium.version, (PROFILE, "dedicated worker", module))
 
     def open(self, subject: Subject) -> ChromiumSession:
         """Start a browser and load the artifact.
 
         Raises:
-            ArtifactNeededError: the subject has no artifact.
-            EngineRefusedError: the runtime refuses the artifact.
-            InfrastructureError: no browser, or it fails.
+            SubjectMissingError: the subject has no artifact.
+            InfrastructureError: no browser, no module, or they fail.
+            Refused: the artifact is unsound, or holds a model that the runtime does not compute.
         """
         if subject.artifact is None:
-            raise ArtifactNeededError(engine=self.name)
+            raise SubjectMissingError(where=self.name)
+        read_module(self.module)
         return ChromiumSession(
             self.name, find_chromium(), subject.artifact, self.module, self.idle_limit_s
         )

@@ -9,8 +9,9 @@ import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 
-from trlm_lab.backends.browser.resources import MODULE, resources
+from trlm_lab.backends.browser.resources import resources
 from trlm_lab.backends.browser.server import PageServer
+from trlm_lab.backends.wasm_module import MODULE
 from trlm_lab.errors import TrlmError
 
 
@@ -33,7 +34,8 @@ def serve(
     the address.
 
     Raises:
-        PageMissingError: a file of the page, the module or the artifact is not there.
+        PageMissingError: a file of the page, or the module, is not there.
+        ModelFilesError: the artifact is not there.
         PortTakenError: another program listens on the port.
     """
     with PageServer(resources(artifact, module), port=port) as server:

@@ -6,26 +6,43 @@ import contextlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for_futures
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.backends.browser.file_hashes import hash_file
+from trlm_lab.backends.browser.channel import Channel
 from trlm_lab.backends.browser.find import Chromium
 from trlm_lab.backends.browser.frames import Assembler, digest_from_row
 from trlm_lab.backends.browser.host import PageHost
 from trlm_lab.backends.browser.identity import identity_of
 from trlm_lab.backends.browser.page import Progress
-from trlm_lab.backends.browser.problems import error_of
+from trlm_lab.backends.browser.problems import case_error, error_of
 from trlm_lab.backends.browser.resources import ARTIFACT_PATH, resources
+from trlm_lab.backends.self_hash import admit
+from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.records import ArrayDigest, Case, CaseTrace, EngineIdentity, Observation
-from trlm_lab.errors import InfrastructureError, SessionStateError, TransferCorruptError
+from trlm_lab.errors import (
+    BrowserTimeoutError,
+    InfrastructureError,
+    SessionBusyError,
+    SessionClosedError,
+    TransferCorruptError,
+)
+
+
+@dataclass(frozen=True)
+class _Run:
+    channel: Channel
+    work: Future[dict[str, Any]]
 
 
 class ChromiumSession:
     """The `Session` of `wasm-scalar@chromium`; close it, or use it as a context manager.
 
-    `artifact_sha256` is the hash of the file, computed by the worker from the bytes that it runs.
-    `on_progress(stage, done, total)` may be set; it is called from another thread.
+    One run at a time: starting another ends the one before it. An infrastructure error closes the
+    session, a refused case does not. `artifact_sha256` is the hash of the file, computed by the
+    worker from the bytes that it runs. `on_progress(stage, done, total)` may be set; it is called
+    from another thread.
     """
 
     def __init__(
@@ -33,27 +50,31 @@ class ChromiumSession:
     ) -> None:
         self.on_progress: Progress | None = None
         self._idle_limit_s = idle_limit_s
-        self._state = "open"
+        self._closed = False
+        self._run: _Run | None = None
+        admit(artifact)
         self._host = PageHost(chromium, resources(artifact, module))
         try:
             loaded = self._load(artifact)
         except BaseException:
             self.close()
             raise
+        self._model: dict[str, Any] = loaded["model"]
         self._identity = identity_of(name, loaded)
         self.artifact_sha256: str = loaded["artifact"]["sha256"]
 
     def _load(self, artifact: Path) -> dict[str, Any]:
         given = {"url": ARTIFACT_PATH, "name": artifact.name}
         work = self._command("load", given, {"trusting": True})
-        # Meanwhile: what the worker's hash must be, and whether the file keeps its own promises.
-        here = hash_file(artifact)
-        loaded = _result(work.result())
+        # Meanwhile this side learns what the worker's hash must be.
+        here = file_sha256(artifact)
+        answer = work.result()
+        if "problem" in answer:
+            raise error_of(answer["problem"])
+        loaded: dict[str, Any] = answer["result"]
         there = loaded["artifact"]["sha256"]
-        if there != here.file_sha256:
-            where = str(artifact)
-            raise TransferCorruptError(where=where, got=here.file_sha256, expected=there)
-        here.check(str(artifact))
+        if there != here:
+            raise TransferCorruptError(where=str(artifact), got=here, expected=there)
         return loaded
 
     @property
@@ -62,28 +83,30 @@ class ChromiumSession:
         return self._identity
 
     def run(self, case: Case) -> Iterator[Observation]:
-        """Every checkpoint of a prefill of `case`, in ladder order, as the worker steps.
+        """`token_ids` (positions and mask where the case gives them), then every checkpoint.
 
-        The hash that the worker computed of each array is compared with that of the bytes received.
+        They come as the worker steps; the hash that the worker computed of each array is compared
+        with that of the bytes received.
 
         Raises:
-            EngineRefusedError: the runtime refuses the case.
+            Refused: the runtime refuses the case (TokenRangeError, ContextLengthError, ...).
             TransferCorruptError: bytes changed under way.
-            InfrastructureError: the page failed or fell silent; the session is closed.
-            SessionStateError: another run is not finished, or the session is closed.
+            InfrastructureError: the page failed or fell silent.
+            SessionBusyError: another run was started meanwhile.
+            SessionClosedError: the session is closed.
         """
-        with self._running(), self._host.listening() as (path, channel):
+        self._end_run()
+        with self._closing_on_failure(), self._host.listening() as (path, channel):
             work = self._command("run", _case_map(case), {"channel": path}, touch=channel.touch)
             work.add_done_callback(lambda done: channel.end(_failure(done)))
+            self._run = _Run(channel, work)
             assembler = Assembler()
             try:
                 for frame in channel.frames(self._idle_limit_s):
                     yield from assembler.feed(frame)
-                assembler.finish(_digests(_result(work.result())))
+                assembler.finish(self._digests(work.result(), case))
             except GeneratorExit:
-                # The consumer left: the worker hears it at its next frame and stops.
-                channel.close()
-                wait_for_futures([work], timeout=self._idle_limit_s)
+                self._end_run()
                 raise
 
     def run_digests(self, case: Case) -> CaseTrace:
@@ -91,24 +114,37 @@ class ChromiumSession:
 
         Raises as `run` does.
         """
-        with self._running():
-            work = self._command("run", _case_map(case), {})
-            arrays = _digests(_result(work.result()))
+        self._end_run()
+        with self._closing_on_failure():
+            answer = self._command("run", _case_map(case), {}).result()
+            arrays = self._digests(answer, case)
         return CaseTrace(case.case_id, case.digest, tuple(arrays))
 
+    def _end_run(self) -> None:
+        """End the run that was not consumed to its end, if there is one."""
+        if self._closed:
+            raise SessionClosedError(where=self._identity.name)
+        run, self._run = self._run, None
+        if run is None:
+            return
+        run.channel.end(SessionBusyError(where=self._identity.name))
+        # The worker hears of it when it sends its next step.
+        if wait_for_futures([run.work], timeout=self._idle_limit_s).not_done:
+            self.close()
+            raise BrowserTimeoutError(seconds=self._idle_limit_s)
+
     @contextlib.contextmanager
-    def _running(self) -> Iterator[None]:
-        if self._state != "open":
-            raise SessionStateError(state=self._state)
-        self._state = "running a case"
+    def _closing_on_failure(self) -> Iterator[None]:
         try:
             yield
         except (InfrastructureError, KeyboardInterrupt):
             self.close()
             raise
-        finally:
-            if self._state != "closed":
-                self._state = "open"
+
+    def _digests(self, answer: dict[str, Any], case: Case) -> list[ArrayDigest]:
+        if "problem" in answer:
+            raise case_error(answer["problem"], case, self._model)
+        return [digest_from_row(row) for row in answer["result"]["arrays"]]
 
     def _command(
         self, *args: Any, touch: Callable[[], None] | None = None
@@ -125,7 +161,7 @@ class ChromiumSession:
 
     def close(self) -> None:
         """End browser and server. May be called again."""
-        self._state = "closed"
+        self._closed = True
         self._host.close()
 
     def __enter__(self) -> ChromiumSession:
@@ -141,14 +177,3 @@ def _case_map(case: Case) -> dict[str, Any]:
 
 def _failure(done: Future[Any]) -> BaseException | None:
     return None if done.cancelled() else done.exception()
-
-
-def _result(answer: dict[str, Any]) -> dict[str, Any]:
-    if "problem" in answer:
-        raise error_of(answer["problem"])
-    result: dict[str, Any] = answer["result"]
-    return result
-
-
-def _digests(result: dict[str, Any]) -> list[ArrayDigest]:
-    return [digest_from_row(row) for row in result["arrays"]]
