@@ -30,8 +30,10 @@ def same_bits(a: Array, b: Array) -> bool:
 
 def ordered_ints(x: F32) -> NDArray[np.int64]:
     """Map float32 to integers in value order: neighbours differ by one, both zeros are 0."""
-    raw = np.ascontiguousarray(x, dtype=np.float32).view(np.int32).astype(np.int64)
-    return np.where(raw < 0, np.int64(-(2**31)) - raw, raw)
+    raw = np.ascontiguousarray(x, dtype=np.float32).view(np.int32)
+    # Sign and magnitude to two's complement: (m ^ s) - s negates m where s is -1.
+    sign = raw >> 31
+    return (((raw & 0x7FFFFFFF) ^ sign) - sign).astype(np.int64)
 
 
 def ulp_distance(a: F32, b: F32) -> NDArray[np.int64]:
