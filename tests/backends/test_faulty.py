@@ -298,3 +298,13 @@ def test_a_fault_below_the_limit_is_reported_as_such(bench: tuple[Packed, Bench]
     trial = judge_loose.trial(planting(CATALOGUE["bf16_rounding"], 1))
     assert trial.standing is Standing.BELOW_LIMIT
     assert "no boundary exceeds its limit" in trial.mismatch.note
+
+
+def test_the_page_on_faults_lists_the_catalogue() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "faults.md").read_text(encoding="utf-8")
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("| `")]
+    listed = {cells[1].strip(" `"): cells[3].strip(" `") for cells in rows}
+    short = {
+        n: e.boundary.removeprefix("layers.{layer}.") for n, e in expected_boundaries().items()
+    }
+    assert listed == short

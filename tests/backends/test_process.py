@@ -294,6 +294,11 @@ def test_a_command_line_is_split_without_a_shell(subject: Subject) -> None:
     assert ProcessRunner("a '$HOME;x'").command.arguments == ("a", "$HOME;x")
 
 
+def test_an_argument_too_long_for_a_path_is_an_argument() -> None:
+    command = ProcessRunner(f"python {'x' * 5000} {'y' * 300}.json").command
+    assert command.identity()["arguments"][0]["text"] == "x" * 5000
+
+
 @pytest.mark.parametrize("command", ["", "  ", "python 'x", "nowhere/runner.json"])
 def test_a_command_that_is_none(command: str) -> None:
     with pytest.raises(ProcessCommandError):

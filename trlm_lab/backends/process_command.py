@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trlm_lab.backends.process_files import names_file
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.errors import ProgramMissingError
 
@@ -93,6 +94,6 @@ def _shown(argument: str) -> dict[str, str]:
     path = Path(value)
     text = path.name if path.is_absolute() else value
     shown = {"text": f"{option}{equals}{text}"}
-    if path.is_file():
+    if names_file(path):
         shown["sha256"] = file_sha256(path)
     return shown

@@ -24,6 +24,14 @@ HEADER_BYTES = 16 << 20
 Refusal = Callable[[str], TrlmError]
 
 
+def names_file(text: str | Path) -> bool:
+    """Whether a text is the path of a file; one too long or ill-formed to be a path is not."""
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def require_regular(path: Path, refusal: Refusal) -> int:
     """The size of a regular file; links, pipes, devices and missing files are refused."""
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab.backends.process_command import DEFAULT_ENVIRONMENT, Limits, ProcessCommand
-from trlm_lab.backends.process_files import read_object
+from trlm_lab.backends.process_files import names_file, read_object
 from trlm_lab.errors import ProcessCommandError, RunnerFileError, TrlmError
 
 RUNNER_SCHEMA = "trlm.process.runner.v1"
@@ -25,7 +25,7 @@ def parse_command(command: str) -> ProcessCommand:
         RunnerFileError: the runner file breaks its schema.
     """
     runner = Path(command.strip())
-    if runner.suffix == ".json" and runner.is_file():
+    if runner.suffix == ".json" and names_file(runner):
         return read_runner_file(runner)
     arguments = _split(command)
     if len(arguments) == 1 and arguments[0].endswith(".json"):
@@ -99,5 +99,5 @@ class _RunnerReader:
 
     def beside(self, argument: str) -> str:
         candidate = self.path.resolve().parent / argument
-        named = argument and not Path(argument).is_absolute() and candidate.is_file()
+        named = argument and not Path(argument).is_absolute() and names_file(candidate)
         return str(candidate) if named else argument

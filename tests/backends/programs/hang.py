@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
+print("waiting for a device", file=sys.stderr, flush=True)
 if os.fork() == 0:
     (Path(sys.argv[2]) / "grandchild").write_text(str(os.getpid()))
-print("waiting for a device", file=sys.stderr, flush=True)
 time.sleep(600)
