@@ -21,7 +21,7 @@ from trlm_lab.base.records import SourceFile
 from trlm_lab.errors import GgufTensorError
 
 #: Part of every cache key; raised whenever the same source would give other bytes.
-CONVERTER_VERSION = 1
+CONVERTER_VERSION = 2
 
 _FLOAT_TYPES = {"F32", "F16", "BF16"}
 #: Longer arrays of the source are recorded by length and content id.

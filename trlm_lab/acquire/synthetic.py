@@ -20,7 +20,7 @@ from trlm_lab.acquire.safetensors_writer import F32, PlannedTensor, write_safete
 from trlm_lab.base import strict_json
 from trlm_lab.errors import UnknownNameError
 
-GENERATOR_VERSION = 1
+GENERATOR_VERSION = 2
 
 #: Root mean square of the embedding: logits of a few units, and a first norm that sees epsilon.
 _EMBEDDING_RMS = 0.25
