@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -41,6 +42,24 @@ class SourceDefaults:
         raise KeyError(name)
 
 
+def _is_id(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+#: Whether a value has the type that a field of the configuration declares.
+_HAS_TYPE: dict[str, Callable[[Any], bool]] = {
+    "str": lambda v: isinstance(v, str),
+    "bool": lambda v: isinstance(v, bool),
+    "int": lambda v: type(v) is int,
+    "float": lambda v: isinstance(v, float),
+    "int | None": lambda v: v is None or _is_id(v),
+    "tuple[int, ...]": lambda v: isinstance(v, tuple) and all(map(_is_id, v)),
+    "tuple[float, ...]": lambda v: (
+        isinstance(v, tuple) and all(isinstance(x, float) and math.isfinite(x) for x in v)
+    ),
+}
+
+
 @dataclass(frozen=True)
 class EffectiveConfig:
     """Materialised configuration of a llama-family model; Hugging Face key names.
@@ -73,8 +92,12 @@ class EffectiveConfig:
     unk_token_id: int | None
 
     def __post_init__(self) -> None:
+        for f in fields(self):
+            value, wanted = getattr(self, f.name), str(f.type)
+            require(_HAS_TYPE[wanted](value), f"config.{f.name}", f"{value!r} is no {wanted}")
         for name in ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
-                     "num_attention_heads", "num_key_value_heads", "head_dim"):  # fmt: skip
+                     "num_attention_heads", "num_key_value_heads", "head_dim",
+                     "max_position_embeddings"):  # fmt: skip
             value = getattr(self, name)
             require(0 < value < 2**31, f"config.{name}", f"{value} is out of range")
         groups = self.num_attention_heads % self.num_key_value_heads
@@ -88,7 +111,10 @@ class EffectiveConfig:
         for name in ("rms_norm_eps", "rope_theta", "attention_scale"):
             value = getattr(self, name)
             require(math.isfinite(value) and value > 0, f"config.{name}", f"{value} is not > 0")
-            require(float(np.float32(value)) == value, f"config.{name}", "is no float32 value")
+            # A value beyond float32 becomes infinite, which is not the value either.
+            with np.errstate(over="ignore"):
+                exact = float(np.float32(value)) == value
+            require(exact, f"config.{name}", "is no float32 value")
 
     @property
     def inv_freq(self) -> NDArray[np.float32]:

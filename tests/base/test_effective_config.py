@@ -1,0 +1,65 @@
+"""The configuration of a hostile file becomes a record or one clear refusal."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trlm_lab.base.records import EffectiveConfig
+from trlm_lab.errors import RecordError
+
+SOUND: dict[str, Any] = {
+    "model_type": "llama",
+    "vocab_size": 6,
+    "hidden_size": 8,
+    "intermediate_size": 12,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "head_dim": 4,
+    "max_position_embeddings": 16,
+    "rms_norm_eps": float(np.float32(1e-5)),
+    "rope_theta": 10000.0,
+    "rope_inv_freq": [1.0, 0.5],
+    "rope_order": "half_split",
+    "attention_scale": 0.5,
+    "hidden_act": "silu",
+    "tie_word_embeddings": True,
+    "attention_bias": False,
+    "mlp_bias": False,
+    "bos_token_id": 1,
+    "eos_token_id": [2],
+    "pad_token_id": None,
+    "unk_token_id": 0,
+}
+WRONG: list[Any] = ["x", 1.5, -1, True, None, b"", [], {}, ["x"], [None], [1.5], [1], [-1]]
+
+
+def test_round_trip() -> None:
+    assert EffectiveConfig.from_map(SOUND).to_map() == SOUND
+
+
+@pytest.mark.parametrize("key", list(SOUND))
+def test_another_type_is_refused_by_name(key: str) -> None:
+    kind = type(SOUND[key])
+    optional = key in ("bos_token_id", "pad_token_id", "unk_token_id")
+    refused = 0
+    for value in WRONG:
+        allowed = type(value) is kind or (optional and value is None)
+        if allowed and value not in (-1, ["x"], [None], [-1]):
+            continue
+        with pytest.raises(RecordError, match=f"config.{key}"):
+            EffectiveConfig.from_map(SOUND | {key: value})
+        refused += 1
+    assert refused >= 9
+
+
+@pytest.mark.parametrize("change", [{"extra": 1}, {"rms_norm_eps": 1e300}, {"rope_theta": 0.1}])
+def test_other_contradictions_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(RecordError):
+        EffectiveConfig.from_map(SOUND | change)
+
+
+def test_a_missing_key_is_refused() -> None:
+    with pytest.raises(RecordError, match="head_dim"):
+        EffectiveConfig.from_map({k: v for k, v in SOUND.items() if k != "head_dim"})
