@@ -28,6 +28,7 @@ from trlm_lab.errors import (
     TrlmError,
     UnknownNameError,
 )
+from trlm_lab.flows.packing import Packed
 
 STUB = Path(__file__).parent / "programs" / "stub_runtime.py"
 CONFIG = {
@@ -399,7 +400,13 @@ def test_a_configuration_without_shapes(tmp_path: Path, text: str) -> None:
         ProcessRunner(stub("none")).open(Subject(model_dir=tmp_path))
 
 
-def test_a_subject_without_a_model_directory() -> None:
+def test_shapes_of_an_artifact_alone(small_artifacts: dict[str, Packed]) -> None:
+    artifact = small_artifacts["q8_r128"].artifact
+    with ProcessRunner(stub("none")).open(Subject(artifact=artifact.path)) as session:
+        assert session._shapes == ModelShapes(L=4, D=96, H=6, K=2, E=16, F=256, V=512)
+
+
+def test_a_subject_of_nothing() -> None:
     with pytest.raises(ModelShapeError):
         ProcessRunner(stub("none")).open(Subject())
 

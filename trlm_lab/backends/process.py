@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from trlm_lab.backends.model_files import open_artifact
 from trlm_lab.backends.process_command import ProcessCommand
 from trlm_lab.backends.process_launch import launch, stderr_note
 from trlm_lab.backends.process_output import CaseOutput
@@ -80,14 +81,18 @@ class ProcessRunner:
 
 
 def shapes_of(subject: Subject) -> ModelShapes:
-    """Shapes from the model directory.
+    """Shapes from the model directory, or from the artifact where only that is given.
 
     Raises:
-        ModelShapeError: there is none, or it has no usable config.json.
+        ModelShapeError: there is neither, or no usable config.json.
+        Refused: the artifact is unsound.
     """
-    if subject.model_dir is None:
-        raise ModelShapeError(where="subject", detail="no model directory is given")
-    return ModelShapes.of_model_dir(subject.model_dir)
+    if subject.model_dir is not None:
+        return ModelShapes.of_model_dir(subject.model_dir)
+    if subject.artifact is not None:
+        return ModelShapes.of_config(open_artifact(subject.artifact).config)
+    detail = "neither a model directory nor an artifact is given"
+    raise ModelShapeError(where="subject", detail=detail)
 
 
 @dataclass(frozen=True)
