@@ -2,6 +2,7 @@
 
 from trlm_lab.describe.configuration import Description, describe, effective_config
 from trlm_lab.describe.conflicts import detect_conflicts
+from trlm_lab.describe.directory_check import check_model_directory
 from trlm_lab.describe.ledger_plan import ExpectedTensor, check_tensors
 from trlm_lab.describe.receipt import ConflictFinding, ConflictReceipt, Evidence
 
@@ -11,6 +12,7 @@ __all__ = [
     "Description",
     "Evidence",
     "ExpectedTensor",
+    "check_model_directory",
     "check_tensors",
     "describe",
     "detect_conflicts",

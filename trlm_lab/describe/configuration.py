@@ -67,11 +67,15 @@ def describe(root: Path, defaults: SourceDefaults) -> Description:
     classified = classify(documents.config, llama.CONFIG_SCHEMA, "config.json")
     classify(documents.generation, llama.GENERATION_SCHEMA, "generation_config.json")
     config = _assembled(documents.config, defaults, receipt)
-    tensors = llama.expected_tensors(config)
+    tensors = llama.expected_tensors(_sizes(config))
     weights = root / "model.safetensors"
     if weights.is_file():
         check_tensors(tensors, read_header(weights), weights.name)
     return Description(config, classified, receipt, tensors)
+
+
+def _sizes(config: EffectiveConfig) -> llama.Sizes:
+    return llama.Sizes(**{f.name: getattr(config, f.name) for f in fields(llama.Sizes)})
 
 
 def effective_config(snapshot_root: Path, defaults: SourceDefaults) -> EffectiveConfig:

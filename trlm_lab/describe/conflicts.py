@@ -23,7 +23,7 @@ from trlm_lab.describe.declarations import (
     read_documents,
     vocabulary,
 )
-from trlm_lab.describe.receipt import ConflictFinding, ConflictReceipt, Evidence
+from trlm_lab.describe.receipt import NOTE, ConflictFinding, ConflictReceipt, Evidence
 
 #: Model type -> the one class of the source framework that decodes with it.
 ARCHITECTURES = {
@@ -161,7 +161,7 @@ def _role(
         return Evidence(field, publisher, undefined="no file declares it")
     if role != "unk" and documents.tokenizer and not ids <= vocab.special:
         detail = f"{sorted(ids - vocab.special)} are no special tokens of tokenizer.json"
-        note = ConflictFinding(f"{role.upper()}_ORDINARY", "tokenizer.json", detail, "note")
+        note = ConflictFinding(f"{role.upper()}_ORDINARY", "tokenizer.json", detail, NOTE)
         findings.append(note)
     chosen[role] = tuple(sorted(ids))
     return Evidence(field, publisher, chosen=sorted(ids))

@@ -8,16 +8,18 @@ from typing import Any
 from trlm_lab.base import canon
 
 ACCEPT, STOP = "accept", "stop"
+#: Levels of findings: an error stops, a note does not.
+ERROR, NOTE = "error", "note"
 
 
 @dataclass(frozen=True)
 class ConflictFinding:
-    """One broken rule; `level` is `stop` or `note`."""
+    """One broken rule; `level` is `error` or `note`."""
 
     code: str
     where: str
     detail: str
-    level: str = STOP
+    level: str = ERROR
 
     def to_map(self) -> dict[str, str]:
         """The form that `trlm check` prints."""
@@ -54,7 +56,7 @@ class ConflictReceipt:
     @property
     def stops(self) -> tuple[ConflictFinding, ...]:
         """The findings that forbid going on."""
-        return tuple(f for f in self.findings if f.level == STOP)
+        return tuple(f for f in self.findings if f.level == ERROR)
 
     @property
     def verdict(self) -> str:

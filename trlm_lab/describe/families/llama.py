@@ -6,9 +6,10 @@ this version cannot compute (RoPE scaling, biases, tensor-parallel slicing) is r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
-from trlm_lab.base.records import EffectiveConfig
 from trlm_lab.describe.ledger_plan import ExpectedTensor
 from trlm_lab.describe.schema import (
     Schema,
@@ -115,14 +116,34 @@ GENERATION_SCHEMA = Schema(
 )  # fmt: skip
 
 
-def expected_tensors(config: EffectiveConfig) -> tuple[ExpectedTensor, ...]:
+@dataclass(frozen=True)
+class Sizes:
+    """What the shapes of the tensors follow from."""
+
+    vocab_size: int
+    hidden_size: int
+    intermediate_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    num_key_value_heads: int
+    head_dim: int
+    tie_word_embeddings: bool
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Sizes | None:
+        """The sizes out of a configuration map; None where one of them is not given."""
+        row: dict[str, Any] = {f.name: values.get(f.name) for f in fields(cls)}
+        return None if None in row.values() else cls(**row)
+
+
+def expected_tensors(sizes: Sizes) -> tuple[ExpectedTensor, ...]:
     """The tensors of a llama by their Hugging Face names, shapes (out, in), in forward order."""
-    D, F, V = config.hidden_size, config.intermediate_size, config.vocab_size
-    queries = config.num_attention_heads * config.head_dim
-    keys = config.num_key_value_heads * config.head_dim
+    D, F, V = sizes.hidden_size, sizes.intermediate_size, sizes.vocab_size
+    queries = sizes.num_attention_heads * sizes.head_dim
+    keys = sizes.num_key_value_heads * sizes.head_dim
     embedding = "model.embed_tokens.weight"
     rows = [ExpectedTensor(embedding, (V, D), "embedding")]
-    for layer in range(config.num_hidden_layers):
+    for layer in range(sizes.num_hidden_layers):
         prefix = f"model.layers.{layer}"
         rows += [
             ExpectedTensor(f"{prefix}.input_layernorm.weight", (D,), "attn_norm"),
@@ -136,6 +157,6 @@ def expected_tensors(config: EffectiveConfig) -> tuple[ExpectedTensor, ...]:
             ExpectedTensor(f"{prefix}.mlp.down_proj.weight", (D, F), "down_proj"),
         ]
     rows.append(ExpectedTensor("model.norm.weight", (D,), "final_norm"))
-    tied = embedding if config.tie_word_embeddings else None
+    tied = embedding if sizes.tie_word_embeddings else None
     rows.append(ExpectedTensor("lm_head.weight", (V, D), "lm_head", alias_of=tied))
     return tuple(rows)
