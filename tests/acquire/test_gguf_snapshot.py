@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trlm_lab import errors
-from trlm_lab.acquire import acquire
+from trlm_lab.acquire import acquire, check_gguf
 from trlm_lab.acquire.gguf_tensors import source_rows
 from trlm_lab.base import strict_json
 from trlm_lab.base.records import Snapshot
@@ -154,6 +154,18 @@ def test_a_key_that_is_unknown_missing_or_contradicts_is_refused(
     file = small_gguf(**changes)
     with pytest.raises(errors.GgufFieldError, match=words):
         acquire(f"gguf:{file.path}")
+
+
+def test_a_check_says_what_a_conversion_would(small_gguf: Make, tmp_path: Path) -> None:
+    assert check_gguf(small_gguf().path) == []
+    for changes, code in (
+        ({"architecture": "falcon"}, "GGUF_ARCHITECTURE"),
+        ({"pre": "brand-new"}, "GGUF_PRE_TOKENIZER"),
+        ({"drop": {"blk.1.ffn_up.weight"}}, "GGUF_TENSOR"),
+    ):
+        file = small_gguf("other.gguf", **changes)
+        assert [f["code"] for f in check_gguf(file.path)] == [code]
+    assert [f["code"] for f in check_gguf(tmp_path / "none.gguf")] == ["GGUF"]
 
 
 def test_a_missing_tensor_is_refused(small_gguf: Make) -> None:

@@ -1,5 +1,6 @@
 """Floor 2: from a named source to a verified snapshot in Hugging Face layout."""
 
+from trlm_lab.acquire.gguf_snapshot import check_gguf
 from trlm_lab.acquire.progress import Progress
 from trlm_lab.acquire.safetensors_check import check_safetensors, require_safetensors
 from trlm_lab.acquire.snapshot_store import verify_snapshot
@@ -14,6 +15,7 @@ from trlm_lab.acquire.sources import (
 __all__ = [
     "Progress",
     "acquire",
+    "check_gguf",
     "check_safetensors",
     "download_bytes",
     "export_snapshot",

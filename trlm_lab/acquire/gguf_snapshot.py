@@ -18,7 +18,7 @@ from trlm_lab.acquire.progress import Progress, silent
 from trlm_lab.acquire.safetensors_writer import PlannedTensor, write_safetensors
 from trlm_lab.base import canon, strict_json
 from trlm_lab.base.records import SourceFile
-from trlm_lab.errors import GgufTensorError
+from trlm_lab.errors import GgufTensorError, Refused
 
 #: Part of every cache key; raised whenever the same source would give other bytes.
 CONVERTER_VERSION = 2
@@ -37,6 +37,25 @@ class Converted:
     tokenizer: ConvertedTokenizer | None
 
 
+def check_gguf(path: Path) -> list[dict[str, str]]:
+    """Findings in the form that `trlm check` prints; none for a file that can be converted.
+
+    The weights are not read; a non-finite one is found by the conversion.
+    """
+    try:
+        _planned(_parts(path))
+    except Refused as error:
+        return [error.as_finding()]
+    return []
+
+
+def _parts(gguf: Path) -> Converted:
+    file = read_gguf(gguf)
+    config = llama_config(file)
+    context: int = config.values["max_position_embeddings"]
+    return Converted(file, config, converted_tokenizer(file, context))
+
+
 def convert_gguf(
     gguf: Path, materials: list[SourceFile], out: Path, progress: Progress = silent
 ) -> dict[str, Any]:
@@ -49,10 +68,7 @@ def convert_gguf(
         GgufPreTokenizerError: the file cannot be converted.
         NonFiniteError: a weight is NaN or infinite.
     """
-    file = read_gguf(gguf)
-    config = llama_config(file)
-    context: int = config.values["max_position_embeddings"]
-    parts = Converted(file, config, converted_tokenizer(file, context))
+    parts = _parts(gguf)
     planned, origins = _planned(parts)
     texts = _documents(parts)
     for name, data in texts.items():

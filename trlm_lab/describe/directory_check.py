@@ -19,7 +19,8 @@ _OPTIONAL = ("generation_config.json", "tokenizer.json", "tokenizer_config.json"
 def check_model_directory(root: Path) -> list[dict[str, str]]:
     """Conflicts, unknown keys, unsupported values and wrong tensors; missing parts are notes.
 
-    Of a family without a schema only the declarations are compared, which a note says. Each finding has `code`, `where`, `detail` and `level` (`error` or `note`).
+    Of a family without a schema only the declarations are compared, which a note says. Each finding
+    has `code`, `where`, `detail` and `level` (`error` or `note`).
     """
     try:
         documents = read_documents(root)
