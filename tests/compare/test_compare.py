@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trlm_lab.base import canon
-from trlm_lab.base.records import Outcome
+from trlm_lab.base.records import Comparison, Outcome
 from trlm_lab.compare import compare_traces
 from trlm_lab.errors import InfrastructureError, NothingToCompareError, UnknownNameError
 
@@ -246,7 +246,7 @@ def test_the_comparison_has_a_canonical_identity(trace, policy, sound_case):
     }
     for candidate in (sound_case, bad):
         found = compare_traces(trace({"c": sound_case}), trace({"c": candidate}), policy(**ALL))
-        assert canon.decode(canon.encode(found.to_map())) == found.to_map()
+        assert Comparison.from_map(canon.decode(canon.encode(found.to_map()))) == found
 
 
 def test_NOTHING_TO_COMPARE(trace, sound_case):
