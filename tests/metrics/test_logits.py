@@ -53,6 +53,11 @@ def test_rank_and_agreement_see_a_swapped_order() -> None:
     assert not found.top1_equal[0]
 
 
+def test_equal_logits_rank_by_id() -> None:
+    found = position_figures(f32([0, 9, 8]), f32([5, 5, 7]))
+    assert found.rank[0] == 2
+
+
 def test_a_small_mean_does_not_hide_one_bad_position() -> None:
     reference = np.zeros((50, 4), np.float32)
     reference[:, 0] = 5
