@@ -288,7 +288,7 @@ class FaultNotApplicableError(UsageError):
     fix = "choose another fault, layer or artifact"
 
 
-# --- slm: the SLM2 container -----------------------------------------------------------------------
+# --- slm: the SLM2 container ---------------------------------------------------------------------
 
 
 class SlmError(Refused):
@@ -432,7 +432,7 @@ class SlmNoTensorError(SlmError):
     fix = "pack a model of the family that the engine expects"
 
 
-# --- quant: block formats --------------------------------------------------------------------------
+# --- quant: block formats ------------------------------------------------------------------------
 
 
 class QuantNonFiniteError(Refused):
@@ -862,7 +862,7 @@ class NoRunError(UsageError):
     fix = "make one with `trlm demo` or `trlm run SOURCE --out DIR`"
 
 
-# --- pack: snapshot to artifact and back -----------------------------------------------------------
+# --- pack: snapshot to artifact and back ---------------------------------------------------------
 
 
 class PackSourceError(Refused):
@@ -1111,7 +1111,7 @@ class TokenizerFileError(Refused):
     fix = "acquire the model again"
 
 
-# --- inspector -------------------------------------------------------------------------------------
+# --- inspector -----------------------------------------------------------------------------------
 
 
 class InspectPathError(Refused):
