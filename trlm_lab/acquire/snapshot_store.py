@@ -7,14 +7,12 @@ the same snapshot removes; a published directory is always whole.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from trlm_lab.acquire.file_lock import locked
 from trlm_lab.acquire.progress import Progress, silent
 from trlm_lab.base import canon
 from trlm_lab.base.blobs import file_sha256, write_atomically
@@ -49,7 +47,7 @@ def cached_snapshot(
     """
     root = snapshots_root() / key
     if not root.exists():
-        with _lock(root.with_name(f".lock-{key}")):
+        with locked(root.with_name(f".lock-{key}")):
             if not root.exists():
                 _build(root, pin, build)
     return verify_snapshot(root, progress)
@@ -66,18 +64,6 @@ def _build(root: Path, pin: Pin, build: Callable[[Path], dict[str, Any]]) -> Non
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
-
-
-@contextmanager
-def _lock(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock on a file; it ends with the process, however that ends."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def seal_snapshot(root: Path, pin: Pin, provenance: dict[str, Any]) -> None:

