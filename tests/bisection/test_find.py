@@ -171,6 +171,7 @@ def test_a_fault_below_the_limit_is_said_to_be_below(lab):
         return values
 
     candidate = lab.run()
+    candidate.arrays = {case: dict(arrays) for case, arrays in lab.oracle.arrays.items()}
     candidate.arrays["one"][name] = nudge(lab.oracle.read("one", name))
     found = find_first_mismatch(lab.oracle, candidate, lab.policy)
     assert found.verdict is Outcome.DRIFT
