@@ -7,7 +7,15 @@ import * as report from "./report.js";
 
 const client = new Client();
 const at = (id) => document.getElementById(id);
-const state = { loaded: null, cases: null, results: [], busy: false, cancelling: false, started: 0 };
+const state = {
+  loaded: null, // the model in the worker
+  ran: null, // the model that the shown results are of
+  cases: null,
+  results: [],
+  busy: false,
+  cancelling: false,
+  started: 0,
+};
 
 /** The state of the buttons follows from the state of the page. */
 function refresh() {
@@ -65,20 +73,27 @@ function load(file) {
   });
 }
 
+async function runCase(testCase, index, count) {
+  const prefix = count > 1 ? `Case ${index + 1} of ${count}, ` : "";
+  const onProgress = (row) => showProgress(row, prefix, (part) => (index + part) / count);
+  const result = await client.run(testCase, { statistics: true }, onProgress);
+  state.results.push({ ...testCase, checkpoints: result.arrays, next_tokens: result.next_tokens });
+}
+
 async function runAll() {
   const cases = state.cases ?? [{ case_id: "typed", token_ids: parseTokenIds(at("token-ids").value) }];
-  state.results = [];
-  for (const [index, testCase] of cases.entries()) {
-    const prefix = cases.length > 1 ? `Case ${index + 1} of ${cases.length}, ` : "";
-    const share = (part) => (index + part) / cases.length;
-    const onProgress = (row) => showProgress(row, prefix, share);
-    const result = await client.run(testCase, { statistics: true }, onProgress);
-    const { arrays: checkpoints, next_tokens } = result;
-    state.results.push({ ...testCase, checkpoints, next_tokens });
-    showResults();
+  Object.assign(state, { results: [], ran: state.loaded });
+  at("results").hidden = true;
+  try {
+    for (const [index, testCase] of cases.entries()) {
+      await runCase(testCase, index, cases.length);
+      if (index === 0) showResults();
+    }
+  } finally {
+    // Also after a refusal or a cancellation: what was computed stays.
+    if (state.results.length > 0) showResults();
   }
-  const seconds = (performance.now() - state.started) / 1000;
-  say(`Done in ${seconds.toFixed(1)} s.`);
+  say(`Done in ${((performance.now() - state.started) / 1000).toFixed(1)} s.`);
 }
 
 function showCase() {
@@ -96,7 +111,7 @@ function showResults() {
     new Option(`${id} (${ids.length} token${ids.length === 1 ? "" : "s"})`)
   )));
   select.selectedIndex = Math.min(chosen, state.results.length - 1);
-  report.showEnvironment(at("environment"), state.loaded);
+  report.showEnvironment(at("environment"), state.ran);
   at("results").hidden = false;
   showCase();
 }
@@ -147,7 +162,7 @@ at("run").onclick = () => busyWith(runAll);
 at("cancel").onclick = cancel;
 at("case").onchange = showCase;
 at("filter").oninput = showCase;
-at("download").onclick = () => report.download(report.buildReport(state.loaded, state.results));
+at("download").onclick = () => report.download(report.buildReport(state.ran, state.results));
 for (const chip of document.querySelectorAll("[data-ids]")) {
   chip.onclick = () => {
     loadCases(null);

@@ -55,7 +55,7 @@ async function fetchModule() {
 /** Copy the file into the memory of a fresh runtime; the address it lies at. */
 async function place(source, module, progress) {
   if (source.size === 0) {
-    throw new Problem("FILE_SHORT", "", "the file is empty", "pick another file");
+    throw new Problem("TRUNCATED", "", "the file is empty", "pick another file", 101);
   }
   runtime = await Runtime.start(module);
   const at = runtime.reserve(source.size, "");

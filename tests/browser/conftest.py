@@ -1,12 +1,12 @@
 """A tiny packed model made in memory, and the browser, which must be here in CI."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from trlm_lab.backends.browser import ChromiumRunner
+from trlm_lab.backends.browser import ChromiumRunner, ChromiumSession
 from trlm_lab.base.interfaces import Runner, Subject
 from trlm_lab.base.records import EffectiveConfig
 from trlm_lab.pack.llama_tensors import EMBEDDING, HEAD, llama_tensors
@@ -62,6 +62,13 @@ def tiny_slm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tiny_subject(tiny_slm: Path) -> Subject:
     return Subject(artifact=tiny_slm)
+
+
+@pytest.fixture(scope="module")
+def session(chromium: ChromiumRunner, tiny_subject: Subject) -> Iterator[ChromiumSession]:
+    """An open session that the tests of a module share; it survives refused cases."""
+    with chromium.open(tiny_subject) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -106,5 +106,5 @@ def test_what_is_missing_at_the_end_is_named() -> None:
         half.finish([])
     whole = Assembler()
     list(whole.feed(frame(row(IDS), payload=IDS.values.tobytes())))
-    with pytest.raises(FrameError, match="1 arrays came, the worker computed 2"):
+    with pytest.raises(FrameError, match="1 arrays came, the worker computed 2 others"):
         whole.finish([ArrayDigest.of(IDS), ArrayDigest.of(EMBEDDING)])

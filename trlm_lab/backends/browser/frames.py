@@ -145,5 +145,5 @@ class Assembler:
         if self._open is not None:
             raise FrameError(where=self._open.name, detail="the rest of the array is missing")
         if self.digests != announced:
-            detail = f"{len(self.digests)} arrays came, the worker computed {len(announced)}"
+            detail = f"{len(self.digests)} arrays came, the worker computed {len(announced)} others"
             raise FrameError(where="run", detail=detail)

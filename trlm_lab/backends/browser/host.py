@@ -36,20 +36,20 @@ class PageHost:
 
     def _start(self, chromium: Chromium, table: dict[str, Resource]) -> None:
         directory = tempfile.TemporaryDirectory(prefix="trlm-chromium-", ignore_cleanup_errors=True)
-        self._profile = Path(self._stack.enter_context(directory))
-        self._stack.callback(end_leftovers, self._profile)
+        self.profile = Path(self._stack.enter_context(directory))
+        self._stack.callback(end_leftovers, self.profile)
         self._server = self._stack.enter_context(PageServer(table))
         self._loop = LoopThread("trlm-chromium")
         self._stack.callback(self._loop.close)
         self._page = RunnerPage()
         self._stack.callback(self._close_page)
-        self._loop.call(self._page.open(chromium.executable, self._profile, self._server.url))
+        self._loop.call(self._page.open(chromium.executable, self.profile, self._server.url))
 
     def _close_page(self) -> None:
         try:
             self._loop.submit(self._page.close()).result(CLOSE_LIMIT_S)
         except TimeoutError:
-            end_leftovers(self._profile)
+            self.kill()
 
     def listening(self) -> contextlib.AbstractContextManager[tuple[str, Channel]]:
         """A channel for one run and the path on which the page reaches it."""
@@ -61,6 +61,14 @@ class PageHost:
         """Start `trlm.NAME(...)` in the page; see `RunnerPage.call`."""
         call = self._page.call(name, *args, on_progress=on_progress, idle_limit_s=idle_limit_s)
         return self._loop.submit(call)
+
+    def evaluate(self, script: str) -> Any:
+        """Evaluate a script in the page, for tests and for looking around."""
+        return self._loop.call(self._page.evaluate(script))
+
+    def kill(self) -> None:
+        """End the browser without asking it."""
+        end_leftovers(self.profile)
 
     def close(self) -> None:
         """Close page, browser, driver and server, remove the profile. May be called again."""

@@ -103,6 +103,10 @@ class RunnerPage:
         self._on_progress = on_progress
         return await self._guarded(self._page.evaluate(_CALL, [name, *args]), idle_limit_s)
 
+    async def evaluate(self, script: str) -> Any:
+        """Evaluate a script in the page."""
+        return await self._page.evaluate(script)
+
     async def _guarded(self, work: Any, idle_limit_s: float | None) -> Any:
         from playwright.async_api import Error
 

@@ -49,11 +49,11 @@ class ChromiumSession:
         self, name: str, chromium: Chromium, artifact: Path, module: Path, idle_limit_s: float
     ) -> None:
         self.on_progress: Progress | None = None
-        self._idle_limit_s = idle_limit_s
+        self.idle_limit_s = idle_limit_s
         self._closed = False
         self._run: _Run | None = None
         admit(artifact)
-        self._host = PageHost(chromium, resources(artifact, module))
+        self.host = PageHost(chromium, resources(artifact, module))
         try:
             loaded = self._load(artifact)
         except BaseException:
@@ -78,6 +78,11 @@ class ChromiumSession:
         return loaded
 
     @property
+    def profile(self) -> Path:
+        """The browser's temporary profile, which goes when the session closes."""
+        return self.host.profile
+
+    @property
     def identity(self) -> EngineIdentity:
         """Browser version, module hash, features."""
         return self._identity
@@ -96,13 +101,13 @@ class ChromiumSession:
             SessionClosedError: the session is closed.
         """
         self._end_run()
-        with self._closing_on_failure(), self._host.listening() as (path, channel):
+        with self._closing_on_failure(), self.host.listening() as (path, channel):
             work = self._command("run", _case_map(case), {"channel": path}, touch=channel.touch)
             work.add_done_callback(lambda done: channel.end(_failure(done)))
             self._run = _Run(channel, work)
             assembler = Assembler()
             try:
-                for frame in channel.frames(self._idle_limit_s):
+                for frame in channel.frames(self.idle_limit_s):
                     yield from assembler.feed(frame)
                 assembler.finish(self._digests(work.result(), case))
             except GeneratorExit:
@@ -129,15 +134,19 @@ class ChromiumSession:
             return
         run.channel.end(SessionBusyError(where=self._identity.name))
         # The worker hears of it when it sends its next step.
-        if wait_for_futures([run.work], timeout=self._idle_limit_s).not_done:
+        if wait_for_futures([run.work], timeout=self.idle_limit_s).not_done:
+            self.host.kill()
             self.close()
-            raise BrowserTimeoutError(seconds=self._idle_limit_s)
+            raise BrowserTimeoutError(seconds=self.idle_limit_s)
 
     @contextlib.contextmanager
     def _closing_on_failure(self) -> Iterator[None]:
         try:
             yield
-        except (InfrastructureError, KeyboardInterrupt):
+        except (InfrastructureError, KeyboardInterrupt) as error:
+            if isinstance(error, BrowserTimeoutError):
+                # A browser that hangs does not close either.
+                self.host.kill()
             self.close()
             raise
 
@@ -156,13 +165,13 @@ class ChromiumSession:
                 self.on_progress(stage, done, total)
 
         # With a channel its consumer watches the clock, for its own slowness is no silence.
-        limit = self._idle_limit_s if touch is None else None
-        return self._host.command(*args, on_progress=on_progress, idle_limit_s=limit)
+        limit = self.idle_limit_s if touch is None else None
+        return self.host.command(*args, on_progress=on_progress, idle_limit_s=limit)
 
     def close(self) -> None:
         """End browser and server. May be called again."""
         self._closed = True
-        self._host.close()
+        self.host.close()
 
     def __enter__(self) -> ChromiumSession:
         return self
