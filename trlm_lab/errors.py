@@ -1269,7 +1269,7 @@ class UncheckableError(UsageError):
 
     code = "UNCHECKABLE"
     rule = "this kind of file is not checked"
-    fix = "give a model directory, a .safetensors or a .slm file"
+    fix = "give a model directory, a .safetensors, .gguf or .slm file"
 
 
 class SubjectMissingError(UsageError):

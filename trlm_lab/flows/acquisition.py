@@ -8,10 +8,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.acquire import acquire
+from trlm_lab.acquire import acquire, download_bytes
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.records import EffectiveConfig, Snapshot, SourceDefault, SourceDefaults
-from trlm_lab.describe import effective_config
+from trlm_lab.describe import describe
 from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.workspace import Workspace
 
@@ -46,7 +46,9 @@ class Described:
 
 def acquire_source(ws: Workspace, spec: str) -> Source:
     """Acquire (or re-verify the cached snapshot of) a source and write its receipts."""
-    ws.board.say(f"acquire {spec}")
+    size = download_bytes(spec)
+    download = f" ({size / 1e6:.0f} MB to download)" if size else ""
+    ws.board.say(f"acquire {spec}{download}")
     snapshot = acquire(spec, progress=ws.board.report)
     store = ws.store
     files = [
@@ -64,7 +66,7 @@ def acquire_source(ws: Workspace, spec: str) -> Source:
         "licence",
         {
             "text_sha256": licence.sha256 if licence else None,
-            "decision": "local testing only" if licence is None else "as the licence text says",
+            "decision_blob": store.put_value(snapshot.provenance.get("licence")),
         },
         [tree],
     )
@@ -88,6 +90,11 @@ def describe_source(ws: Workspace, source: Source) -> Described:
         row["framework"], tuple(SourceDefault(n, json.loads(v), o) for n, v, o in row["values"])
     )
     config = EffectiveConfig.from_map(row["config"])
+    conflict_node = ws.store.add(
+        "conflict",
+        {"findings": row["conflicts"], "receipt_blob": ws.store.put_value(row["receipt"])},
+        [source.nodes["source_tree"]],
+    )
     defaults_node = ws.store.add(
         "source_defaults",
         {"framework": row["framework"], "values_blob": ws.store.put_value(row["values"])},
@@ -96,7 +103,7 @@ def describe_source(ws: Workspace, source: Source) -> Described:
     config_node = ws.store.add(
         "effective_config",
         {"config_id": config.config_id, "config_blob": ws.store.put_value(row["config"])},
-        [source.nodes["acquisition"], defaults_node],
+        [source.nodes["acquisition"], conflict_node, defaults_node],
     )
     nodes = {"source_defaults": defaults_node, "effective_config": config_node}
     return Described(config, defaults, nodes)
@@ -107,10 +114,13 @@ def _describe(ws: Workspace, source: Source) -> dict[str, Any]:
 
     ws.board.say("describe: defaults from the source framework, conflicts, configuration")
     defaults = source_defaults(source.root)
+    described = describe(source.root, defaults)
     return {
+        "conflicts": len(described.receipt.findings),
+        "receipt": described.receipt.to_map(),
         "framework": defaults.framework,
         "values": [[d.name, json.dumps(d.value), d.origin] for d in defaults.values],
-        "config": effective_config(source.root, defaults).to_map(),
+        "config": described.config.to_map(),
     }
 
 

@@ -19,6 +19,8 @@ def check_path(path: Path) -> dict[str, Any]:
         raise PathMissingError(where=str(path))
     if path.is_dir():
         findings = _directory(path)
+    elif path.suffix == ".gguf" or _begins(path, b"GGUF"):
+        findings = _gguf(path)
     elif path.suffix == ".safetensors":
         findings = _safetensors(path)
     elif path.suffix == ".slm" or _begins(path, b"SLM2"):
@@ -46,14 +48,22 @@ def _artifact(path: Path) -> list[dict[str, str]]:
     return [vars(f) for f in inspect(path).findings]
 
 
+def _gguf(path: Path) -> list[dict[str, str]]:
+    from trlm_lab.acquire import check_gguf
+
+    return check_gguf(path)
+
+
 def _directory(path: Path) -> list[dict[str, str]]:
-    from trlm_lab.describe import detect_conflicts
+    from trlm_lab.acquire import verify_snapshot
+    from trlm_lab.describe import check_model_directory
 
     findings: list[dict[str, str]] = []
+    if (path / "manifest.cbor").exists():
+        try:
+            verify_snapshot(path)
+        except TrlmError as error:
+            findings.append(error.as_finding())
     for weights in sorted(path.glob("*.safetensors")):
         findings += _safetensors(weights)
-    try:
-        receipt = detect_conflicts(path)
-    except TrlmError as error:
-        return [*findings, error.as_finding()]
-    return findings + [f.to_map() for f in receipt.findings]
+    return findings + check_model_directory(path)

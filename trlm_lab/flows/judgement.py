@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from trlm_lab.base.names import is_checkpoint
-from trlm_lab.base.records import Comparison, Mismatch
+from trlm_lab.base.records import FAULTS, Comparison, Mismatch
 from trlm_lab.bisection import find_first_mismatch
-from trlm_lab.compare import compare_traces
+from trlm_lab.compare import ExactTable, compare_traces, exact_equality
 from trlm_lab.flows.calibration import Calibrated
 from trlm_lab.flows.execution import Ran
 from trlm_lab.flows.workspace import Workspace
@@ -52,59 +51,54 @@ def judge(ws: Workspace, oracle: Ran, candidate: Ran, limits: Calibrated) -> Jud
 def _compare(oracle: Ran, candidate: Ran, limits: Calibrated) -> dict[str, Any]:
     reference, view = oracle.stored_view, candidate.stored_view
     comparison = compare_traces(reference, view, limits.policy)
-    mismatch = find_first_mismatch(reference, view, limits.policy)
+    if comparison.outcome in FAULTS:
+        mismatch = find_first_mismatch(reference, view, limits.policy)
+    else:
+        mismatch = Mismatch(comparison.outcome, note="no boundary exceeds its limit")
     return {"comparison": comparison.to_map(), "mismatch": mismatch.to_map()}
 
 
 @dataclass(frozen=True)
 class Exactness:
-    """How many checkpoints of each engine have the digest of the first engine's."""
+    """Digests of the engines of one exact profile side by side, and the node that says so."""
 
-    engines: tuple[str, ...]
-    total: int
-    equal: dict[str, int]
-    partings: dict[str, str]
+    table: ExactTable
     node: str
 
+    @property
+    def equal(self) -> dict[str, int]:
+        """How many arrays of each engine equal the first engine's."""
+        return {row["engine"]: row["equal"] for row in self.table.counts()}
+
+    @property
+    def total(self) -> int:
+        """Arrays compared."""
+        return len(self.table.rows)
+
     def first_parting(self, engine: str) -> str:
-        """`case checkpoint` of the first difference in ladder order, or empty."""
-        return self.partings.get(engine, "")
+        """`case array` of the first difference in ladder order, or empty."""
+        for parting in self.table.partings():
+            if parting.engines[1] == engine:
+                return f"{parting.case_id} {parting.name}"
+        return ""
 
     def rows(self, artifact: str) -> list[dict[str, Any]]:
         """Rows for the table and the figure."""
-        return [
-            {"engine": e, "artifact": artifact, "equal": self.equal[e], "total": self.total}
-            for e in self.engines
-        ]
+        return [{"artifact": artifact, **row} for row in self.table.counts()]
 
 
 def exactness(ws: Workspace, label: str, runs: list[Ran]) -> Exactness:
-    """Compare digests of all checkpoints of all cases across engines of one exact profile."""
-    first = runs[0].record
-    keys = [
-        (case.case_id, name) for case in first.cases for name in case.names if is_checkpoint(name)
-    ]
-    equal: dict[str, int] = {}
-    partings: dict[str, str] = {}
-    for ran in runs:
-        count = 0
-        for case_id, name in keys:
-            if _digest(ran, case_id, name) == first.case(case_id)[name].sha256:
-                count += 1
-            else:
-                partings.setdefault(ran.task.engine, f"{case_id} {name}")
-        equal[ran.task.engine] = count
+    """Compare digests of every array of every case across engines of one exact profile."""
+    table = exact_equality({ran.task.engine: ran.record for ran in runs})
     node = ws.store.add(
         "comparison",
-        {"artifact": label, "equal": equal, "total": len(keys), "partings": partings},
+        {
+            "artifact": label,
+            "outcome": table.outcome.value,
+            "equal": {row["engine"]: row["equal"] for row in table.counts()},
+            "total": len(table.rows),
+            "exactness_blob": ws.store.put_value(table.to_map()),
+        },
         [ran.node for ran in runs],
     )
-    names = tuple(ran.task.engine for ran in runs)
-    return Exactness(names, len(keys), equal, partings, node)
-
-
-def _digest(ran: Ran, case_id: str, name: str) -> str | None:
-    try:
-        return ran.record.case(case_id)[name].sha256
-    except KeyError:
-        return None
+    return Exactness(table, node)

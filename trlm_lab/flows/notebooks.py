@@ -103,6 +103,7 @@ def _check_parameters(source: Path, parameters: dict[str, Any]) -> None:
 
 def _execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
     import papermill
+    from jupyter_core.utils import ensure_event_loop
 
     logging.getLogger("papermill").setLevel(logging.ERROR)
     # Frozen modules make the kernel's debugger complain on every start.
@@ -121,6 +122,9 @@ def _execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
     except papermill.PapermillExecutionError as error:
         last = str(error).strip().splitlines()[-1]
         raise NotebookFailedError(where=str(target), cell=error.cell_index, last=last) from error
+    finally:
+        # The client keeps one event loop a thread and never closes it.
+        ensure_event_loop().close()
 
 
 def _structured_outputs(notebook: Path) -> dict[str, Any]:
