@@ -144,7 +144,9 @@ def prepare_bench(ws: Workspace, spec: str, quant: str) -> Bench:
 def judge_planting(bench: Bench, planting: Planting) -> Iterator[Result]:
     """One run of the faulty engine, judged whole and with each third of the ladder hidden."""
     trace = bench.run(f"faulty:{planting.spec}")
-    expectation = Expectation(planting.fault.name, planting.boundary, planting.layer)
+    expectation = Expectation(
+        planting.fault.name, planting.boundary, planting.layer, planting.verdict
+    )
     yield expectation, find_first_mismatch(bench.oracle, trace, bench.policy)
     ladder = llama_ladder(bench.config.num_hidden_layers)
     for turn in range(3):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from trlm_lab.base.names import parse_checkpoint
 from trlm_lab.base.records import SOUND, CaseComparison, Outcome
 from trlm_lab.base.records.outcome import worst
 
@@ -100,7 +99,7 @@ def _exact_claims(run: Run) -> list[Claim]:
     rows = []
     for label, exact in run.exactness.items():
         for engine, equal in exact.equal.items():
-            detail = f"{equal:,} of {exact.total:,} checkpoints have the same SHA-256"
+            detail = f"{equal:,} of {exact.total:,} arrays have the same SHA-256"
             if equal < exact.total:
                 detail += f"; first parting: {exact.first_parting(engine)}"
             outcome = Outcome.MATCH if equal == exact.total else Outcome.WRONG
@@ -131,8 +130,7 @@ def _split(cases: tuple[CaseComparison, ...]) -> tuple[list[Outcome], list[Outco
     logits: list[Outcome] = []
     for case in cases:
         for point in case.checkpoints:
-            op = parse_checkpoint(point.checkpoint).op
-            (logits if op == "logits" else layers).append(point.outcome)
+            (logits if point.checkpoint == "logits" else layers).append(point.outcome)
     return layers, logits
 
 

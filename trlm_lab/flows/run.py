@@ -207,11 +207,13 @@ class Run:
 
     @cached_property
     def exactness(self) -> dict[str, Exactness]:
-        """Same bits or first parting, by artifact."""
-        return {
-            label: exactness(self.ws, label, [self.engines[e, label] for e in self.plan.exact])
-            for label in self.plan.artifacts
-        }
+        """Same bits or first parting, by artifact; needs two finished engines of the profile."""
+        made = {}
+        for label in self.plan.artifacts:
+            done = [self.engines[e, label] for e in self.plan.exact if (e, label) in self.engines]
+            if len(done) > 1:
+                made[label] = exactness(self.ws, label, done)
+        return made
 
     @cached_property
     def judged(self) -> dict[tuple[str, str], Judged]:

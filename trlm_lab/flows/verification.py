@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.base.names import is_checkpoint
 from trlm_lab.base.records import Comparison, TolerancePolicy, TraceRecord
 from trlm_lab.base.records.node import Node
 from trlm_lab.errors import TrlmError
@@ -81,12 +80,7 @@ def _exact(store: ReceiptStore, node_id: str, node: Node, report: VerifyReport) 
 
 
 def _digests(record: TraceRecord) -> dict[tuple[str, str], str]:
-    return {
-        (case.case_id, a.name): a.sha256
-        for case in record.cases
-        for a in case.arrays
-        if is_checkpoint(a.name)
-    }
+    return {(case.case_id, a.name): a.sha256 for case in record.cases for a in case.arrays}
 
 
 def _promotion(store: ReceiptStore, node_id: str, node: Node, report: VerifyReport) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trlm_lab.base.names import parse_checkpoint
+from trlm_lab.base.names import is_checkpoint, parse_checkpoint
 from trlm_lab.base.records import Comparison, TolerancePolicy
 from trlm_lab.plots.result import PlotResult
 from trlm_lab.plots.style import COLOURS, INK, MARKERS, PALE, blank, title
@@ -17,6 +17,8 @@ def depth_rows(series: Mapping[str, Comparison], op: str) -> list[dict[str, Any]
     for name, comparison in series.items():
         for case in comparison.cases:
             for point in case.checkpoints:
+                if not is_checkpoint(point.checkpoint):
+                    continue
                 parsed = parse_checkpoint(point.checkpoint)
                 if parsed.op != op or parsed.layer is None or point.metrics is None:
                     continue

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trlm_lab.base.names import LAYER_CHECKPOINTS, parse_checkpoint
+from trlm_lab.base.names import LAYER_CHECKPOINTS, is_checkpoint, parse_checkpoint
 from trlm_lab.base.records import Comparison, Outcome
 from trlm_lab.plots.result import PlotResult
 from trlm_lab.plots.style import blank, title
@@ -21,6 +21,8 @@ def heatmap_rows(comparison: Comparison) -> list[dict[str, Any]]:
     best: dict[tuple[int, str], tuple[float, Outcome]] = {}
     for case in comparison.cases:
         for point in case.checkpoints:
+            if not is_checkpoint(point.checkpoint):
+                continue
             parsed = parse_checkpoint(point.checkpoint)
             if parsed.layer is None or point.metrics is None:
                 continue
