@@ -46,7 +46,7 @@ codes! {
     Shards = 113, "SHARDS", "the shard table is not the one local, raw shard";
     UnknownNumber = 114, "UNKNOWN_NUMBER", "an unknown dtype, layout, scale encoding, role, kind or codec";
     Unsupported = 115, "UNSUPPORTED", "the format knows it, this runtime does not compute with it";
-    Hash = 116, "HASH", "the bytes are not those that the file promises";
+    Hash = 116, "HASH", "`trlm_model_verify` found other bytes than the file promises";
     Alias = 117, "ALIAS", "an alias breaks its rules";
     Tensor = 118, "TENSOR", "a descriptor contradicts itself";
     QuantCode = 119, "CODE", "a quantized code is -128, or a padding code is not 0";

@@ -58,8 +58,8 @@ class WasmtimeHost:
         try:
             result = self._functions[name](self._store, *arguments)
         except self._trap as error:
-            first = str(error).splitlines()[0]
-            raise RuntimeTrapError(where=name, detail=first) from error
+            reason = str(error).splitlines()[-1].strip()
+            raise RuntimeTrapError(where=name, detail=reason) from error
         return 0 if result is None else int(result) & U32
 
     def bytes_at(self, address: int, length: int) -> NDArray[np.uint8]:
