@@ -36,6 +36,26 @@ def test_the_floor_is_the_largest_error_over_cases_in_float64():
     assert meter.result().cases == (CASE, OTHER)
 
 
+def test_the_algorithm_is_measured_beside_the_oracle():
+    meter = FloorMeter()
+    exact = [1, 1]
+    meter.add(
+        CASE,
+        iter([seen("embedding", [1, 1.25])]),
+        iter([Wide("embedding", exact)]),
+        iter([seen("embedding", [2, 1])]),
+    )
+    (floor,) = meter.result().floors
+    assert (floor.floor, floor.algorithm) == (0.25, 1.0)
+    assert floor.algorithm_case == "a"
+
+
+def test_a_third_stream_must_show_the_same_checkpoints():
+    streams = (iter([seen("embedding", [1])]), iter([Wide("embedding", [1])]), iter([]))
+    with pytest.raises(CalibrationPairError):
+        FloorMeter().add(CASE, *streams)
+
+
 def test_other_observations_are_skipped_on_either_side():
     meter = FloorMeter()
     left = [ids(), seen("embedding", [1]), seen("logits.topk_values", [1])]

@@ -58,8 +58,23 @@ def test_the_identity_is_stable_and_binds_every_part():
     assert len({p.policy_id for p in [policy, *others]}) == 6
 
 
+def test_the_larger_of_oracle_noise_and_algorithm_error_sets_the_limit():
+    rows = (
+        Floor("layers.0.attn_probs", 0.5, "a", 9, 0.25, "b"),
+        Floor("layers.1.attn_probs", 0.25, "a", 9, 0.5, "b"),
+    )
+    policy = make_policy(
+        NoiseFloors((Case("a", (1,)),), rows), name="p", oracle_id="o", reference_id="r"
+    )
+    assert [e.limit for e in policy.entries] == [2.0, 2.0]
+    assert [(e.floor, e.algorithm) for e in policy.entries] == [(0.5, 0.25), (0.25, 0.5)]
+    assert "max|oracle" in policy.entries[0].reason
+    assert "max|algorithm" in policy.entries[1].reason
+    assert "largest in b" in policy.entries[1].reason
+
+
 def test_the_identity_of_a_known_policy_never_moves():
-    pinned = "6f228747068e4d0fadfc1d992b8d374b5f1142a66b5f2dab1cb9f973f61742c8"
+    pinned = "45726a8a8aa637ec1096a25680571f22db1bcb66f56e779390b6ccb3a1802640"
     assert made(0.25).policy_id == pinned
 
 

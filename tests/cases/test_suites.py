@@ -23,7 +23,7 @@ def test_the_built_in_suites_are_these() -> None:
 def test_the_judged_suite_covers_what_it_promises() -> None:
     suite = load_suite("demo-judged")
     lengths = [len(c.token_ids) for c in suite.cases]
-    assert suite.tokens == 272
+    assert suite.tokens == 200
     assert len(suite.cases) >= 8
     assert {min(lengths), max(lengths)} == {1, 128}
     assert {c.kind for c in suite.cases} == {"text", "token_ids"}
@@ -31,9 +31,11 @@ def test_the_judged_suite_covers_what_it_promises() -> None:
 
 def test_the_calibration_suite_covers_what_it_promises() -> None:
     suite = load_suite("demo-calibration")
-    assert suite.tokens == 128
-    assert len(suite.cases) >= 4
-    assert 64 in [len(c.token_ids) for c in suite.cases]
+    # With the judged suite these are the demo's 400 tokens.
+    assert suite.tokens == 200
+    # The largest activations stand at the first token, so many starts are needed.
+    assert len({c.token_ids[0] for c in suite.cases}) >= 8
+    assert sum("<|im_start|>" in (c.text or "") for c in suite.cases) >= 3
     assert {c.kind for c in suite.cases} == {"text", "token_ids"}
 
 
@@ -184,4 +186,4 @@ def test_a_broken_tokenizer_is_refused(tmp_path: Path) -> None:
 def test_the_demo_texts_are_what_the_real_tokenizer_makes_of_them(smollm2_snapshot: Path) -> None:
     tokenizer = smollm2_snapshot / "tokenizer.json"
     assert check_text_cases(load_suite("demo-judged"), tokenizer) == 4
-    assert check_text_cases(load_suite("demo-calibration"), tokenizer) == 3
+    assert check_text_cases(load_suite("demo-calibration"), tokenizer) == 8

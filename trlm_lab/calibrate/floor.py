@@ -6,7 +6,7 @@ Masked entries of `attn_masked` are marks and not values; they must agree and ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -39,12 +39,18 @@ class Named(Protocol):
 
 @dataclass(frozen=True)
 class Floor:
-    """The largest |oracle - reference| at one checkpoint, and the case that shows it."""
+    """The largest |oracle - reference| at one checkpoint, and the case that shows it.
+
+    `algorithm` is the same for the intended algorithm: the reference engine in the float32
+    profile that candidates are held to, against float64; 0 where none was measured.
+    """
 
     checkpoint: str
     floor: float
     case_id: str
     elements: int
+    algorithm: float = 0.0
+    algorithm_case: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,21 +91,19 @@ def _masked(values: Array) -> NDArray[np.bool_]:
     return masked_entries(values) | lowest
 
 
-def _lock_step(
-    oracle: Iterable[Named], reference: Iterable[Named], where: str
-) -> Iterator[tuple[str, Array, Array]]:
-    """Pairs of one checkpoint; both streams are in ladder order and show the same ones."""
-    left = (item for item in oracle if is_checkpoint(item.name))
-    right = (item for item in reference if is_checkpoint(item.name))
+def _lock_step(streams: Sequence[Iterable[Named]], where: str) -> Iterator[tuple[Named, ...]]:
+    """Arrays of one checkpoint from every stream; all are in ladder order and show the same."""
+    left = [(item for item in stream if is_checkpoint(item.name)) for stream in streams]
     while True:
-        ours, theirs = next(left, None), next(right, None)
-        if ours is None and theirs is None:
+        heads = [next(stream, None) for stream in left]
+        shown = {None if item is None else item.name for item in heads}
+        if shown == {None}:
             return
-        if ours is None or theirs is None or ours.name != theirs.name:
-            names = [None if item is None else item.name for item in (ours, theirs)]
-            detail = f"the oracle shows {names[0]} where the reference shows {names[1]}"
+        if len(shown) > 1:
+            names = [None if item is None else item.name for item in heads]
+            detail = f"the oracle shows {names[0]} where the reference shows {names[1:]}"
             raise CalibrationPairError(where=where, detail=detail)
-        yield ours.name, ours.values, theirs.values
+        yield tuple(item for item in heads if item is not None)
 
 
 @dataclass
@@ -112,8 +116,17 @@ class FloorMeter:
     _cases: dict[str, Case] = field(default_factory=dict)
     _floors: dict[str, Floor] = field(default_factory=dict)
 
-    def add(self, case: Case, oracle: Iterable[Named], reference: Iterable[Named]) -> None:
-        """Measure one case; both streams are consumed once, one pair of arrays at a time.
+    def add(
+        self,
+        case: Case,
+        oracle: Iterable[Named],
+        reference: Iterable[Named],
+        algorithm: Iterable[Named] | None = None,
+    ) -> None:
+        """Measure one case; the streams are consumed once, one set of arrays at a time.
+
+        `reference` is the float64 one; `algorithm`, where given, is the reference engine in the
+        float32 profile of the candidates.
 
         Raises:
             CalibrationPairError: the streams differ in names, shapes or masks; the case occurs
@@ -123,10 +136,15 @@ class FloorMeter:
         where = f"case {case.case_id}"
         if case.case_id in self._cases:
             raise CalibrationPairError(where=where, detail="the case was measured before")
+        streams = [oracle, reference] if algorithm is None else [oracle, reference, algorithm]
         measured: dict[str, Floor] = {}
-        for name, ours, theirs in _lock_step(oracle, reference, where):
-            value = checkpoint_floor(name, ours, theirs, f"{where}, {name}")
-            measured[name] = Floor(name, value, case.case_id, int(ours.size))
+        for ours, exact, *twin in _lock_step(streams, where):
+            name, place = ours.name, f"{where}, {ours.name}"
+            noise = checkpoint_floor(name, ours.values, exact.values, place)
+            own = max((checkpoint_floor(name, t.values, exact.values, place) for t in twin),
+                      default=0.0)  # fmt: skip
+            size = int(ours.values.size)
+            measured[name] = Floor(name, noise, case.case_id, size, own, case.case_id)
         self._admit(where, measured)
         self._cases[case.case_id] = case
 
@@ -137,10 +155,17 @@ class FloorMeter:
             odd = in_ladder_order(set(measured) ^ set(self._floors))[0]
             raise CalibrationPairError(where=where, detail=f"{odd} is not shown by every case")
         for name, new in measured.items():
-            old = self._floors.get(name)
-            largest = new if old is None or new.floor > old.floor else old
-            elements = new.elements + (0 if old is None else old.elements)
-            self._floors[name] = Floor(name, largest.floor, largest.case_id, elements)
+            old = self._floors.get(name, Floor(name, -1.0, "", 0, -1.0))
+            noisy = new if new.floor > old.floor else old
+            rough = new if new.algorithm > old.algorithm else old
+            self._floors[name] = Floor(
+                name,
+                noisy.floor,
+                noisy.case_id,
+                new.elements + old.elements,
+                rough.algorithm,
+                rough.algorithm_case,
+            )
 
     def result(self) -> NoiseFloors:
         """The floors. Raises CalibrationEmptyError where no case was measured."""

@@ -12,7 +12,7 @@ from trlm_lab.calibrate.disjoint import calibration_key, check_disjoint
 from trlm_lab.calibrate.floor import Floor, NoiseFloors
 from trlm_lab.errors import CalibrationEmptyError, PolicyFactorError
 
-#: Declared before any measurement: the limit is this many times the oracle's own noise.
+#: Declared before any measurement: the limit is this many times the measured noise.
 SAFETY_FACTOR: Final = 4.0
 
 
@@ -27,7 +27,10 @@ def make_policy(
     ceilings: Mapping[str, float] | None = None,
     judged: Iterable[Case] = (),
 ) -> TolerancePolicy:
-    """Limit = factor x floor, never above the ceiling of the checkpoint or of its operator.
+    """Limit = factor x the larger of floor and algorithm error, never above the ceiling.
+
+    The oracle's own noise and the error of the intended algorithm are two of the three sources
+    that a limit may have; the smaller never binds, and both stand in the entry.
 
     `ceilings` maps full checkpoint names or operator names (`attn_probs`) to absolute limits that
     no measurement may raise. A floor above its ceiling stays as measured; the comparator then
@@ -59,14 +62,19 @@ def make_policy(
 
 def _entry(floor: Floor, factor: float, ceilings: Mapping[str, float], cases: int) -> PolicyEntry:
     checkpoint = floor.checkpoint
-    limit = factor * floor.floor
+    widest = max(floor.floor, floor.algorithm)
+    limit = factor * widest
     ceiling = ceilings.get(checkpoint, ceilings.get(parse_checkpoint(checkpoint).op))
+    source = "oracle"
+    if floor.algorithm > floor.floor:
+        source = "algorithm"
+    case = floor.case_id if source == "oracle" else floor.algorithm_case
     reason = (
-        f"{factor:g} x max|oracle - reference| over {floor.elements} elements of {cases} "
-        f"calibration cases, largest in {floor.case_id}"
+        f"{factor:g} x max|{source} - reference| over {floor.elements} elements of {cases} "
+        f"calibration cases, largest in {case}"
     )
-    if floor.floor == 0.0:
+    if widest == 0.0:
         reason += "; the two agree bit for bit or in value, so any difference fails"
     if ceiling is not None and limit > ceiling:
         limit, reason = float(ceiling), f"{reason}; held at the ceiling {ceiling:g}"
-    return PolicyEntry(checkpoint, floor.floor, limit, reason)
+    return PolicyEntry(checkpoint, floor.floor, limit, reason, floor.algorithm)

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trlm_lab.base.interfaces import Runner, Subject
+from trlm_lab.base.interfaces import Subject, TraceView
 from trlm_lab.base.records import CaseSuite, TolerancePolicy
 from trlm_lab.calibrate import (
     SAFETY_FACTOR,
     FloorMeter,
+    NoiseFloors,
     check_disjoint,
     freeze,
     make_policy,
     trace_stream,
 )
+from trlm_lab.flows.engines import runner
 from trlm_lab.flows.execution import Ran
 from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.workspace import Workspace
+
+#: The float32 profile whose error is measured beside the oracle's.
+PROFILE = "scalar-f32-v1"
 
 
 @dataclass(frozen=True)
@@ -31,12 +36,11 @@ def calibrate_limits(
     ws: Workspace,
     label: str,
     oracle: Ran,
-    reference: Runner,
     subject: Subject,
     calibration: CaseSuite,
     judged: CaseSuite,
 ) -> Calibrated:
-    """Measure the noise floor of the oracle against float64, and freeze four times it.
+    """Measure the noise of oracle and profile against float64, and freeze four times it.
 
     Raises:
         CalibrationOverlapError: a judged case is also a calibration case.
@@ -51,7 +55,7 @@ def calibrate_limits(
     row = ws.once(
         f"limits-{label}",
         inputs,
-        lambda: _measure(ws, label, oracle, reference, subject, calibration).to_map(),
+        lambda: _measure(ws, label, oracle, subject, calibration).to_map(),
     )
     policy = TolerancePolicy.from_map(row)
     check_disjoint(policy, judged.cases)
@@ -65,26 +69,33 @@ def calibrate_limits(
 
 
 def _measure(
-    ws: Workspace,
-    label: str,
-    oracle: Ran,
-    reference: Runner,
-    subject: Subject,
-    suite: CaseSuite,
+    ws: Workspace, label: str, oracle: Ran, subject: Subject, suite: CaseSuite
 ) -> TolerancePolicy:
-    view = oracle.stored_view
-    floors = FloorMeter()
-    with (
-        ws.board.meter(f"float64 reference on {label}", suite.tokens, "tokens") as meter,
-        reference.open(subject) as session,
-    ):
-        for case in suite.cases:
-            floors.add(case, trace_stream(view, case.case_id), session.run(case))
-            meter.advance(len(case.token_ids))
-        reference_id = session.identity.build_sha256
+    floors, reference_id = measure_floors(ws, oracle.stored_view, subject, suite, label)
     return make_policy(
-        floors.result(),
+        floors,
         name=f"torch-f32-{label}",
         oracle_id=oracle.record.trace_id,
         reference_id=reference_id,
     )
+
+
+def measure_floors(
+    ws: Workspace, oracle: TraceView, subject: Subject, suite: CaseSuite, label: str
+) -> tuple[NoiseFloors, str]:
+    """Floors of the oracle and of `scalar-f32-v1`, both against the float64 reference.
+
+    The profile is measured on the NumPy engine alone, so that no engine on trial sets its own bar.
+    Returns the floors and the build hash of the reference.
+    """
+    floors = FloorMeter()
+    with (
+        ws.board.meter(f"float64 reference on {label}", suite.tokens, "tokens") as meter,
+        runner("reference:f64-reference").open(subject) as exact,
+        runner(f"reference:{PROFILE}").open(subject) as profile,
+    ):
+        for case in suite.cases:
+            stream = trace_stream(oracle, case.case_id)
+            floors.add(case, stream, exact.run(case), profile.run(case))
+            meter.advance(len(case.token_ids))
+        return floors.result(), exact.identity.build_sha256

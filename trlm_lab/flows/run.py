@@ -153,7 +153,6 @@ class Run:
                 self.ws,
                 label,
                 oracle,
-                runner("reference:f64-reference"),
                 self.subject("reference", label),
                 self.calibration_suite,
                 self.judged_suite,

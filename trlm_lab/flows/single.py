@@ -8,11 +8,12 @@ from typing import Any
 
 from trlm_lab.base.interfaces import Subject, TraceView
 from trlm_lab.base.records import CaseSuite, Comparison, TolerancePolicy, TraceRecord
-from trlm_lab.calibrate import FloorMeter, freeze, load_policy, make_policy, trace_stream
+from trlm_lab.calibrate import freeze, load_policy, make_policy
 from trlm_lab.cases import load_suite
 from trlm_lab.compare import compare_traces
 from trlm_lab.errors import PathMissingError, SubjectMissingError, TrlmError
 from trlm_lab.flows.acquisition import acquire_source, describe_source
+from trlm_lab.flows.calibration import measure_floors
 from trlm_lab.flows.engines import needs_model_dir, runner
 from trlm_lab.flows.execution import prepare
 from trlm_lab.flows.packing import pack_artifact
@@ -128,14 +129,10 @@ def calibrate_model(model: Path, cases: str, out: Path) -> TolerancePolicy:
         source = acquire_source(ws, f"dir:{model}")
         packed = pack_artifact(ws, source, describe_source(ws, source), "f32")
         noisy = record(runner("torch"), Subject(model_dir=source.root, ids={}), suite, board)
-        floors = FloorMeter()
         subject = Subject(artifact=packed.artifact.path)
-        with runner("reference:f64-reference").open(subject) as exact:
-            for case in suite.cases:
-                floors.add(case, trace_stream(noisy, case.case_id), exact.run(case))
-            reference_id = exact.identity.build_sha256
+        floors, reference_id = measure_floors(ws, noisy, subject, suite, "calibration")
     policy = make_policy(
-        floors.result(),
+        floors,
         name=f"model-{source.snapshot.snapshot_id[:12]}",
         oracle_id=noisy.trace_id,
         reference_id=reference_id,

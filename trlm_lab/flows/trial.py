@@ -19,10 +19,11 @@ from trlm_lab.base.records import (
     TolerancePolicy,
 )
 from trlm_lab.bisection import find_first_mismatch
-from trlm_lab.calibrate import FloorMeter, make_policy, trace_stream
+from trlm_lab.calibrate import make_policy
 from trlm_lab.cases import random_cases
 from trlm_lab.errors import TrlmError
 from trlm_lab.flows.acquisition import acquire_source, describe_source
+from trlm_lab.flows.calibration import measure_floors
 from trlm_lab.flows.engines import needs_model_dir, runner
 from trlm_lab.flows.execution import prepare
 from trlm_lab.flows.packing import oracle_model_dir, pack_artifact
@@ -95,13 +96,11 @@ def oracle_and_policy(
     torch, subject = runner("torch"), Subject(model_dir=model_dir, ids={})
     calibration = calibration_for(suite, config)
     noisy = record(torch, subject, calibration, ws.board)
-    floors = FloorMeter()
-    with runner("reference:f64-reference").open(Subject(artifact=artifact)) as exact:
-        for case in calibration.cases:
-            floors.add(case, trace_stream(noisy, case.case_id), exact.run(case))
-        reference_id = exact.identity.build_sha256
+    floors, reference_id = measure_floors(
+        ws, noisy, Subject(artifact=artifact), calibration, "calibration"
+    )
     policy = make_policy(
-        floors.result(),
+        floors,
         name=f"trial-{config.config_id[:12]}",
         oracle_id=noisy.trace_id,
         reference_id=reference_id,

@@ -56,7 +56,9 @@ class Ledger:
         """Inverse of `to_map`."""
         entries = []
         for entry in row["entries"]:
-            made: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
+            made: dict[str, Any] = {
+                k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()
+            }
             made["transforms"] = tuple(Transform(kind, p) for kind, p in entry["transforms"])
             entries.append(LedgerEntry(**made))
         return cls(tuple(entries), tuple(row["exceptions"]))

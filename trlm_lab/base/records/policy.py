@@ -12,15 +12,20 @@ from trlm_lab.base.records.checks import require
 
 @dataclass(frozen=True)
 class PolicyEntry:
-    """Limit and floor of |candidate - oracle| at one checkpoint (absolute, float)."""
+    """Limit and floor of |candidate - oracle| at one checkpoint (absolute, float).
+
+    `floor` is the oracle's own noise, `algorithm` the measured error of the float32 profile that
+    candidates are held to (0 where none was measured); the limit comes from the larger.
+    """
 
     checkpoint: str
     floor: float
     limit: float
     reason: str
+    algorithm: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("floor", "limit"):
+        for name in ("floor", "limit", "algorithm"):
             value = getattr(self, name)
             require(math.isfinite(value) and value >= 0, self.checkpoint, f"{name} is {value}")
 
@@ -69,7 +74,9 @@ class TolerancePolicy:
             "reference_id": self.reference_id,
             "calibration_suite": self.calibration_suite,
             "calibration_cases": list(self.calibration_cases),
-            "entries": [[e.checkpoint, e.floor, e.limit, e.reason] for e in self.entries],
+            "entries": [
+                [e.checkpoint, e.floor, e.limit, e.reason, e.algorithm] for e in self.entries
+            ],
         }
 
     @classmethod
