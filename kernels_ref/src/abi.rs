@@ -21,7 +21,7 @@ pub type Handle = *mut Runtime<'static>;
 const ALIGNMENT: usize = 64;
 
 thread_local! {
-    static LAST: RefCell<Option<Error>> = RefCell::new(None);
+    static LAST: RefCell<Option<Error>> = const { RefCell::new(None) };
 }
 
 fn fail(error: Error) -> i32 {
@@ -86,7 +86,8 @@ pub extern "C" fn trlm_alloc(len: usize) -> *mut u8 {
 /// `pointer` comes from `trlm_alloc(len)` with the same `len`, or is null.
 #[no_mangle]
 pub unsafe extern "C" fn trlm_free(pointer: *mut u8, len: usize) {
-    if let (false, Ok(layout)) = (pointer.is_null(), Layout::from_size_align(len.max(1), ALIGNMENT)) {
+    if let (false, Ok(layout)) = (pointer.is_null(), Layout::from_size_align(len.max(1), ALIGNMENT))
+    {
         dealloc(pointer, layout);
     }
 }
@@ -191,10 +192,6 @@ unsafe fn begin(
     let tokens = copied(tokens, n)?.ok_or_else(|| null("tokens"))?;
     let positions = copied(positions, n)?;
     let mask = copied(mask, n)?;
-    if let Some(i) = mask.iter().flatten().position(|&shown| shown > 1) {
-        return Err(Error::new(Code::Argument, format!("mask[{}]", i), "is neither 0 nor 1"));
-    }
-    let mask = mask.map(|mask| mask.iter().map(|&shown| shown == 1).collect::<Vec<bool>>());
     let (positions, mask) = (positions.as_deref(), mask.as_deref());
     runtime.begin(&Case { tokens: &tokens, positions, mask, flags })
 }
@@ -285,7 +282,12 @@ pub unsafe extern "C" fn trlm_checkpoint_dim(handle: Handle, i: u32, axis: u32) 
 /// # Safety
 /// `ids` and `values` have room for rows * k entries; see the module.
 #[no_mangle]
-pub unsafe extern "C" fn trlm_topk(handle: Handle, k: usize, ids: *mut i64, values: *mut f32) -> i32 {
+pub unsafe extern "C" fn trlm_topk(
+    handle: Handle,
+    k: usize,
+    ids: *mut i64,
+    values: *mut f32,
+) -> i32 {
     status(topk(handle, k, ids, values).map(|()| 0))
 }
 

@@ -24,9 +24,9 @@ pub struct Cache {
 }
 
 fn grow<T>(vector: &mut Vec<T>, more: usize) -> Result<()> {
-    vector.try_reserve(more).map_err(|_| {
-        Error::new(Code::OutOfMemory, "cache", format!("{} further elements", more))
-    })
+    vector
+        .try_reserve(more)
+        .map_err(|_| Error::new(Code::OutOfMemory, "cache", format!("{} further elements", more)))
 }
 
 impl Cache {

@@ -15,6 +15,8 @@ pub enum Item<'a> {
     Negative(u64),
     /// A float of any width.
     Float(f64),
+    /// A byte string.
+    Bytes(&'a [u8]),
     /// A text.
     Text(&'a str),
     /// An array of so many items.
@@ -34,6 +36,7 @@ impl Item<'_> {
             Item::Unsigned(_) => "an unsigned integer",
             Item::Negative(_) => "a negative integer",
             Item::Float(_) => "a float",
+            Item::Bytes(_) => "a byte string",
             Item::Text(_) => "a text",
             Item::Array(_) => "a list",
             Item::Map(_) => "a map",
@@ -93,6 +96,10 @@ impl<'a> Reader<'a> {
         match head >> 5 {
             0 => Ok(Item::Unsigned(self.argument(info)?)),
             1 => Ok(Item::Negative(self.argument(info)?)),
+            2 => {
+                let len = self.argument(info)?;
+                Ok(Item::Bytes(self.take(len)?))
+            }
             3 => {
                 let len = self.argument(info)?;
                 let text = std::str::from_utf8(self.take(len)?);
@@ -101,7 +108,7 @@ impl<'a> Reader<'a> {
             4 => Ok(Item::Array(self.argument(info)?)),
             5 => Ok(Item::Map(self.argument(info)?)),
             7 => self.simple(info),
-            _ => Err(self.broken("a byte string or a tag")),
+            _ => Err(self.broken("a tag")),
         }
     }
 
@@ -133,7 +140,8 @@ impl<'a> Reader<'a> {
             Item::Text(key) => key,
             _ => return Err(self.broken("a key is no text")),
         };
-        let ascends = previous.map_or(true, |p| (p.len(), p.as_bytes()) < (key.len(), key.as_bytes()));
+        let ascends =
+            previous.map_or(true, |p| (p.len(), p.as_bytes()) < (key.len(), key.as_bytes()));
         ensure(ascends, || self.broken("the keys do not ascend"))?;
         Ok(key)
     }
@@ -159,6 +167,7 @@ mod tests {
         assert_eq!(first(&[0xf9, 0x3c, 0x00]), Ok(Item::Float(1.0)));
         assert_eq!(first(&[0xfa, 0x47, 0xc3, 0x50, 0x00]), Ok(Item::Float(100000.0)));
         assert_eq!(first(b"\x62ok"), Ok(Item::Text("ok")));
+        assert_eq!(first(&[0x41, 7]), Ok(Item::Bytes(&[7])));
         assert_eq!(first(&[0xf6]), Ok(Item::Null));
     }
 
@@ -170,7 +179,7 @@ mod tests {
             &[0x19, 0x00, 0xff],
             &[0x9f, 0xff],
             &[0xc1, 0x00],
-            &[0x41, 0x00],
+            &[0x41],
             &[0xf9, 0x7c, 0x00],
             &[0xfa, 0x3f, 0x80, 0x00, 0x00],
             &[0xfb, 0x3f, 0xf0, 0, 0, 0, 0, 0, 0],

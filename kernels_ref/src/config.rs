@@ -156,7 +156,9 @@ impl<'a> Field<'_, 'a> {
     /// A list of `len` floats; the caller has checked `len` against the header.
     fn floats(&mut self, len: usize) -> Result<Vec<f32>> {
         let found = self.array()?;
-        ensure(found == len as u64, || field(self.name, format!("{} values, expected {}", found, len)))?;
+        ensure(found == len as u64, || {
+            field(self.name, format!("{} values, expected {}", found, len))
+        })?;
         let mut values = Vec::new();
         for _ in 0..len {
             let value = self.float()?;
@@ -201,7 +203,8 @@ impl Config {
         read!("mlp_bias", no_bias());
         read!("hidden_act", computed(&[("silu", ())]));
         read!("model_type", computed(&[("llama", ())]));
-        let orders = [("half_split", RopeOrder::HalfSplit), ("interleaved", RopeOrder::Interleaved)];
+        let orders =
+            [("half_split", RopeOrder::HalfSplit), ("interleaved", RopeOrder::Interleaved)];
         let rope_order = read!("rope_order", computed(&orders));
         let rope_theta = read!("rope_theta", positive());
         let vocab = read!("vocab_size", size());
@@ -233,7 +236,10 @@ impl Config {
 
     fn check_shape(&self) -> Result<()> {
         ensure(self.heads % self.kv_heads == 0, || {
-            field("num_key_value_heads", format!("{} does not divide {}", self.kv_heads, self.heads))
+            field(
+                "num_key_value_heads",
+                format!("{} does not divide {}", self.kv_heads, self.heads),
+            )
         })?;
         ensure(self.head_dim % 2 == 0, || field("head_dim", format!("{} is odd", self.head_dim)))
     }
@@ -249,8 +255,16 @@ impl Config {
             self.max_positions,
             self.hidden,
         ];
-        let names =
-            ["vocab", "layers", "heads", "kv_heads", "head_dim", "ffn", "max_context_declared", "hidden"];
+        let names = [
+            "vocab",
+            "layers",
+            "heads",
+            "kv_heads",
+            "head_dim",
+            "ffn",
+            "max_context_declared",
+            "hidden",
+        ];
         let floats = [
             ("rope_theta", header.rope_theta, self.rope_theta.to_bits()),
             ("rms_eps", header.rms_eps, self.rms_eps.to_bits()),

@@ -1,5 +1,6 @@
 //! The forward pass, one step at a time: embedding, each layer, then final norm and logits.
 
+use crate::bytes::reserve;
 use crate::cache::Cache;
 use crate::checkpoint::{Checkpoint, Op};
 use crate::config::Config;
@@ -30,8 +31,8 @@ pub struct Case<'a> {
     pub tokens: &'a [u32],
     /// Positions, one a token.
     pub positions: Option<&'a [u32]>,
-    /// Whether later queries may see this token's key, one a token.
-    pub mask: Option<&'a [bool]>,
+    /// 1 where queries may see this token's key, else 0; one a token.
+    pub mask: Option<&'a [u8]>,
     /// `APPEND`, `LAST_LOGITS`.
     pub flags: u32,
 }
@@ -98,13 +99,18 @@ impl<'a> Runtime<'a> {
         self.work.fit(&self.model.config, extent)?;
         self.cache.reserve(tokens)?;
         match case.mask {
-            Some(mask) => self.cache.shown.extend_from_slice(mask),
+            Some(mask) => self.cache.shown.extend(mask.iter().map(|&shown| shown == 1)),
             None => self.cache.shown.resize(past + tokens, true),
         }
-        let default: Vec<u32> = (past as u32..).take(tokens).collect();
         let (cos, sin) = (&mut self.work.cos, &mut self.work.sin);
-        angles(case.positions.unwrap_or(&default), &self.model.config.inv_freq, cos, sin);
-        self.running = Some(Running { tokens: case.tokens.to_vec(), extent, next: 0 });
+        for t in 0..tokens {
+            let position = case.positions.map_or((past + t) as u32, |positions| positions[t]);
+            angles(position, &self.model.config.inv_freq, cos, sin);
+        }
+        let mut held = Vec::new();
+        reserve(&mut held, tokens)?;
+        held.extend_from_slice(case.tokens);
+        self.running = Some(Running { tokens: held, extent, next: 0 });
         Ok(())
     }
 
@@ -138,7 +144,9 @@ impl<'a> Runtime<'a> {
         ensure(ready, || Error::new(Code::NoCase, "top_k", "there are no logits"))?;
         let vocab = self.model.config.vocab;
         let rows = self.work.logits.chunks_exact(vocab);
-        for ((row, ids), values) in rows.zip(ids.chunks_exact_mut(k)).zip(values.chunks_exact_mut(k)) {
+        for ((row, ids), values) in
+            rows.zip(ids.chunks_exact_mut(k)).zip(values.chunks_exact_mut(k))
+        {
             top_k(row, ids, values);
         }
         Ok(())
@@ -217,7 +225,8 @@ fn attend(
     let shared = head / (config.heads / config.kv_heads) * dim;
     let stride = config.kv_heads * dim;
     let queries = config.heads * dim;
-    let q = Rows { data: &work.q_rope[head * dim..], rows: extent.tokens, cols: dim, stride: queries };
+    let q =
+        Rows { data: &work.q_rope[head * dim..], rows: extent.tokens, cols: dim, stride: queries };
     let k = Rows { data: &keys[shared..], rows: extent.keys, cols: dim, stride };
     let area = extent.tokens * extent.keys;
     let range = head * area..(head + 1) * area;
@@ -279,11 +288,16 @@ fn check_case(config: &Config, case: &Case<'_>, past: usize, shown: &[bool]) -> 
     }
     let positions = case.positions.unwrap_or(&[]);
     let last = (past + tokens - 1).min(u32::MAX as usize) as u32;
-    if let Some(&far) = positions.iter().chain(Some(&last)).find(|&&position| position >= POSITIONS) {
+    if let Some(&far) = positions.iter().chain(Some(&last)).find(|&&position| position >= POSITIONS)
+    {
         let detail = format!("{}, sin and cos are pinned below {}", far, POSITIONS);
         return Err(Error::new(Code::PositionRange, "positions", detail));
     }
+    let mask = case.mask.unwrap_or(&[1]);
+    if let Some(i) = mask.iter().position(|&shown| shown > 1) {
+        return Err(Error::new(Code::Argument, format!("mask[{}]", i), "is neither 0 nor 1"));
+    }
     // Causality makes the first query the one with the fewest keys.
-    let sees = shown.contains(&true) || case.mask.map_or(true, |mask| mask[0]);
+    let sees = shown.contains(&true) || mask[0] == 1;
     ensure(sees, || Error::new(Code::NoVisibleKey, "mask[0]", "the first query sees no key"))
 }

@@ -30,6 +30,12 @@ def tiny() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def fuzz() -> ModuleType:
+    """The module `runtime_fuzz`: mutations of a file."""
+    return _module("runtime_fuzz")
+
+
+@pytest.fixture(scope="session")
 def tiny_file(tiny: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Write a small `.slm`: `tiny_file(quant, **changes of the configuration)`."""
     room = tmp_path_factory.mktemp("slm")

@@ -1,4 +1,4 @@
-"""Feed mutations of a file to the native runtime: `runtime_fuzz.py FILE COUNT SEED FIRST LAST`.
+"""Feed mutations of a file to the runtime: `runtime_fuzz.py ENGINE FILE COUNT SEED FIRST LAST`.
 
 Each mutation changes bytes between FIRST and LAST (the whole file where LAST is 0) or cuts the
 file. A load that succeeds is followed by a short case. Prints how often each error came, as JSON; a
@@ -19,6 +19,8 @@ import numpy as np
 from trlm_lab.backends.abi_host import Host, Scratch, last_error
 from trlm_lab.backends.build_native import built, wanted_build
 from trlm_lab.backends.native import NativeHost
+from trlm_lab.backends.wasm_module import MODULE
+from trlm_lab.backends.wasm_wasmtime import WasmtimeHost
 from trlm_lab.errors import RuntimeMemoryError, RuntimeRefusedError, TrlmError
 
 EDGES = (0, 1, 2, 63, 64, 127, 255, 256, 4095, 4096, 1 << 20, (1 << 31) - 1, 1 << 31,
@@ -61,14 +63,14 @@ def mutate(data: bytes, rng: random.Random, first: int, last: int) -> bytes:
 
 def attempt(host: Host, data: bytes) -> str:
     """What the runtime says to a file, and to a short case where it loads."""
-    buffer = np.frombuffer(data, dtype=np.uint8)
-    model = host.call("trlm_model_load", int(buffer.ctypes.data) if len(data) else 0, len(data))
-    if model == 0:
-        return _name(last_error(host))
-    try:
-        return _run(host, model)
-    finally:
-        host.call("trlm_model_free", model)
+    with Scratch(host, np.frombuffer(data, dtype=np.uint8)) as file:
+        model = host.call("trlm_model_load", file.address, len(data))
+        if model == 0:
+            return _name(last_error(host))
+        try:
+            return _run(host, model)
+        finally:
+            host.call("trlm_model_free", model)
 
 
 def _run(host: Host, model: int) -> str:
@@ -90,9 +92,14 @@ def _name(error: TrlmError) -> str:
 
 def main() -> None:
     """See the module."""
-    path, count, seed, first, last = Path(sys.argv[1]), *map(int, sys.argv[2:6])
+    engine, path = sys.argv[1], Path(sys.argv[2])
+    count, seed, first, last = map(int, sys.argv[3:7])
     data, rng = path.read_bytes(), random.Random(seed)
-    host = NativeHost(built(wanted_build()))
+    host: Host = (
+        NativeHost(built(wanted_build()))
+        if engine == "native"
+        else WasmtimeHost(MODULE.read_bytes())
+    )
     seen = Counter(attempt(host, mutate(data, rng, first, last or len(data))) for _ in range(count))
     print(json.dumps(seen))
 

@@ -1,6 +1,7 @@
 """Hostile files: every rule of the format is checked, and nothing makes the runtime crash."""
 
 import json
+import random
 import re
 import struct
 import subprocess
@@ -16,9 +17,11 @@ from trlm_lab.backends.abi_host import last_error
 from trlm_lab.backends.build_native import built, wanted_build
 from trlm_lab.backends.native import NativeHost, NativeRunner
 from trlm_lab.backends.runtime_source import CRATE
+from trlm_lab.backends.wasm_wasmtime import WasmtimeRunner
 from trlm_lab.base import canon
 from trlm_lab.base.interfaces import Runner
-from trlm_lab.errors import RuntimeRefusedError
+from trlm_lab.errors import RuntimeRefusedError, SlmError
+from trlm_lab.slm.read import open_slm
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
@@ -297,6 +300,7 @@ def _without(name: str) -> Callable[[dict[str, object]], dict[str, object]]:
         ("CONFIG_FIELD", _with(eos_token_id=2)),
         ("CONFIG_FIELD", _with(eos_token_id=[-1])),
         ("CONFIG_FIELD", _with(bos_token_id=True)),
+        ("CONFIG_FIELD", _with(pad_token_id=b"2")),
         ("CONFIG_FIELD", _with(tie_word_embeddings=1)),
         ("CONFIG_FIELD", _with(num_key_value_heads=4)),
         ("CONFIG_FIELD", _with(head_dim=9, rope_inv_freq=[1.0] * 4)),
@@ -444,9 +448,19 @@ def test_unsafe_stands_in_the_abi_alone() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("quant", ["f32", "q8_r128"])
 @pytest.mark.parametrize(("part", "count"), [("front", 6000), ("config", 3000), ("body", 1000)])
+@pytest.mark.parametrize(("engine", "share"), [("native", 1), ("wasm", 4)])
 def test_no_mutation_crashes_the_runtime(
-    tiny_file: Callable[..., Path], host: NativeHost, quant: str, part: str, count: int
+    tiny_file: Callable[..., Path],
+    host: NativeHost,
+    require: Callable[[Runner], None],
+    quant: str,
+    part: str,
+    count: int,
+    engine: str,
+    share: int,
 ) -> None:
+    if engine == "wasm":
+        require(WasmtimeRunner())
     path = tiny_file(quant)
     data = bytearray(path.read_bytes())
     first, last = {
@@ -454,11 +468,38 @@ def test_no_mutation_crashes_the_runtime(
         "config": (get(data, CONFIG), get(data, CONFIG) + get(data, (108, "I"))),
         "body": (get(data, BODY), 0),
     }[part]
-    command = [sys.executable, str(HERE / "runtime_fuzz.py"), str(path), str(count), "1"]
+    arguments = (engine, path, count // share, share, first, last)
     done = subprocess.run(
-        [*command, str(first), str(last)], capture_output=True, text=True, check=False
+        [sys.executable, str(HERE / "runtime_fuzz.py"), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     seen = json.loads(done.stdout)
-    assert sum(seen.values()) == count
+    assert sum(seen.values()) == count // share
     assert len(seen) > 2, seen
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quant", ["f32", "q8_r128"])
+def test_the_runtime_refuses_what_the_other_reader_refuses(
+    tiny_file: Callable[..., Path], host: NativeHost, fuzz: ModuleType, quant: str
+) -> None:
+    """Two readers written apart: the runtime's is never the laxer one."""
+    data = tiny_file(quant).read_bytes()
+    rng, both = random.Random(5), 0
+    for _ in range(3000):
+        changed = fuzz.mutate(data, rng, 0, get(bytearray(data), BODY))
+        if _refused(changed):
+            assert refusal(host, changed) != "loaded"
+            both += 1
+    assert both > 1000
+
+
+def _refused(data: bytes) -> bool:
+    try:
+        open_slm(data)
+    except SlmError:
+        return True
+    return False

@@ -38,7 +38,9 @@ impl Head<'_> {
     pub fn normalise(&mut self, scale: f32, visibility: Visibility<'_>) {
         let keys = visibility.shown.len();
         let rows = self.scores.chunks_exact_mut(keys).zip(self.masked.chunks_exact_mut(keys));
-        for (t, ((scores, masked), probs)) in rows.zip(self.probs.chunks_exact_mut(keys)).enumerate() {
+        for (t, ((scores, masked), probs)) in
+            rows.zip(self.probs.chunks_exact_mut(keys)).enumerate()
+        {
             scores.iter_mut().for_each(|score| *score *= scale);
             masked.fill(MASKED);
             probs.fill(0.0);

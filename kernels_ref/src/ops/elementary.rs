@@ -3,6 +3,9 @@
 //! Each widens to f64, reduces the argument, evaluates a Taylor polynomial by Horner's rule and
 //! rounds once to f32. Only IEEE add, multiply and bit operations: no libm.
 
+// The constants are pinned as values, whatever the standard library calls them.
+#![allow(clippy::approx_constant)]
+
 /// Adding and subtracting 1.5 * 2^52 rounds an f64 below 2^51 to an integer, ties to even.
 const ROUND_MAGIC: f64 = 6755399441055744.0;
 

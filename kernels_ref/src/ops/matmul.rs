@@ -83,7 +83,8 @@ fn pack_tiles(x: Rows<'_>, tiles: &mut Vec<f32>) {
     tiles.clear();
     let full = x.rows / TOKENS * TOKENS;
     for first in (0..full).step_by(TOKENS) {
-        let rows: [&[f32]; TOKENS] = [x.row(first), x.row(first + 1), x.row(first + 2), x.row(first + 3)];
+        let rows: [&[f32]; TOKENS] =
+            [x.row(first), x.row(first + 1), x.row(first + 2), x.row(first + 3)];
         for c in 0..x.cols {
             tiles.extend(rows.iter().map(|row| row[c]));
         }
@@ -185,7 +186,8 @@ mod tests {
     #[test]
     fn fast_and_plain_give_the_same_bits() {
         let mut scratch = Scratch::default();
-        for &(tokens, rows, cols) in &[(1, 1, 1), (1, 17, 33), (3, 8, 5), (4, 9, 64), (13, 23, 96)] {
+        for &(tokens, rows, cols) in &[(1, 1, 1), (1, 17, 33), (3, 8, 5), (4, 9, 64), (13, 23, 96)]
+        {
             let (x, w) = (noise(tokens * cols, 1), noise(rows * cols, 2));
             let x = Rows::dense(&x, cols);
             let w = Matrix::View(Rows::dense(&w, cols));

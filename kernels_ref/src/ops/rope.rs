@@ -11,16 +11,14 @@ pub enum RopeOrder {
     Interleaved,
 }
 
-/// cos and sin of `position * inv_freq`, a row of E/2 each position, appended to the vectors.
+/// Append cos and sin of `position * inv_freq`, E/2 values each.
 ///
 /// The angle is the f32 product, as the source forms it.
-pub fn angles(positions: &[u32], inv_freq: &[f32], cos: &mut Vec<f32>, sin: &mut Vec<f32>) {
-    for &position in positions {
-        for &frequency in inv_freq {
-            let (sine, cosine) = sin_cos(position as f32 * frequency);
-            cos.push(cosine);
-            sin.push(sine);
-        }
+pub fn angles(position: u32, inv_freq: &[f32], cos: &mut Vec<f32>, sin: &mut Vec<f32>) {
+    for &frequency in inv_freq {
+        let (sine, cosine) = sin_cos(position as f32 * frequency);
+        cos.push(cosine);
+        sin.push(sine);
     }
 }
 
@@ -94,7 +92,7 @@ mod tests {
     #[test]
     fn position_zero_leaves_the_vector() {
         let (mut cos, mut sin) = (Vec::new(), Vec::new());
-        angles(&[0], &[1.0, 0.01], &mut cos, &mut sin);
+        angles(0, &[1.0, 0.01], &mut cos, &mut sin);
         assert_eq!((cos, sin), (vec![1.0, 1.0], vec![0.0, 0.0]));
     }
 }

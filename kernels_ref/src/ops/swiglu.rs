@@ -8,4 +8,3 @@ pub fn swiglu(gate: &[f32], up: &[f32], y: &mut [f32]) {
         *y = g / (1.0 + exp(-g)) * u;
     }
 }
-

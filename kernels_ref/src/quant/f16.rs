@@ -7,8 +7,8 @@ pub fn to_f32(bits: u16) -> f32 {
     let mantissa = u32::from(bits & 0x3ff);
     match exponent {
         0 => {
-            // 2^-24 times an integer below 2^10: exact.
-            let magnitude = mantissa as f32 * 5.9604644775390625e-8;
+            // An integer below 2^10 over 2^24: exact.
+            let magnitude = mantissa as f32 / 16777216.0;
             f32::from_bits(sign | magnitude.to_bits())
         }
         31 => f32::from_bits(sign | 0x7f80_0000 | mantissa << 13),
@@ -18,7 +18,7 @@ pub fn to_f32(bits: u16) -> f32 {
 
 /// Whether a finite value has a binary16 that equals it.
 pub fn holds(value: f32) -> bool {
-    if value.abs() >= 6.103515625e-5 {
+    if value.abs() >= 1.0 / 16384.0 {
         value.abs() <= 65504.0 && value.to_bits() & 0x1fff == 0
     } else {
         let units = value * 16777216.0;

@@ -47,13 +47,16 @@ impl Q8<'_> {
         for (r, (codes, scales)) in self.codes.chunks_exact(self.stride).zip(scales).enumerate() {
             let (codes, padding) = codes.split_at(self.cols);
             ensure(padding.iter().all(|&code| code == 0), || {
-                Error::new(Code::QuantCode, format!("{} row {}", place, r), "a padding code is not 0")
+                Error::new(
+                    Code::QuantCode,
+                    format!("{} row {}", place, r),
+                    "a padding code is not 0",
+                )
             })?;
             for (g, (codes, scale)) in codes.chunks(GROUP).zip(scales.chunks_exact(2)).enumerate() {
-                check_group(codes, u16_at(scale, 0))
-                    .map_err(|(code, detail)| {
-                        Error::new(code, format!("{} row {} group {}", place, r, g), detail)
-                    })?;
+                check_group(codes, u16_at(scale, 0)).map_err(|(code, detail)| {
+                    Error::new(code, format!("{} row {} group {}", place, r, g), detail)
+                })?;
             }
         }
         Ok(())

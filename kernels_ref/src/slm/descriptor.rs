@@ -139,7 +139,9 @@ impl Descriptor {
             ("dtype", self.dtype == n::DTYPE_F32 || self.dtype == n::DTYPE_Q8_R128),
         ];
         for (name, ok) in computed {
-            ensure(ok, || err(Code::Unsupported, name, "reserved or not computed", "dense f32 or q8_r128"))?;
+            ensure(ok, || {
+                err(Code::Unsupported, name, "reserved or not computed", "dense f32 or q8_r128")
+            })?;
         }
         Ok(())
     }
@@ -220,7 +222,9 @@ impl Descriptor {
 
 fn inside(span: Span, name: &str, body: Span) -> Result<()> {
     span.aligned(name, 64)?;
-    ensure(span.start >= body.start, || err(Code::Order, name, span.start, "an offset in the body"))?;
+    ensure(span.start >= body.start, || {
+        err(Code::Order, name, span.start, "an offset in the body")
+    })?;
     ensure(span.end() <= body.end(), || {
         err(Code::Truncated, name, format!("an end at {}", span.end()), body.end())
     })

@@ -59,7 +59,11 @@ fn check_names(container: &Container<'_>) -> Result<()> {
     names.sort_unstable();
     for pair in names.windows(2) {
         ensure(pair[0] != pair[1], || {
-            Error::new(Code::Duplicate, "directory", format!("two tensors have the name {}", pair[0]))
+            Error::new(
+                Code::Duplicate,
+                "directory",
+                format!("two tensors have the name {}", pair[0]),
+            )
         })?;
     }
     Ok(())

@@ -54,7 +54,5 @@ fn check_shard(bytes: &[u8], header: &Header) -> Result<()> {
 }
 
 fn same(code: Code, place: &str, got: u64, expected: u64) -> Result<()> {
-    ensure(got == expected, || {
-        Error::new(code, place, format!("{}, expected {}", got, expected))
-    })
+    ensure(got == expected, || Error::new(code, place, format!("{}, expected {}", got, expected)))
 }

@@ -14,12 +14,14 @@ pub const TENSORS: u32 = 4;
 /// Verify the shard's hash.
 pub const SHARD: u32 = 8;
 
+type Check = fn(&Container<'_>) -> Result<()>;
+
 /// Recompute the hashes that the bits of `what` name.
 pub fn verify(container: &Container<'_>, what: u32) -> Result<()> {
     ensure(what & !(SELF | PIECES | TENSORS | SHARD) == 0, || {
         Error::new(Code::Argument, "what", format!("{} has unknown bits", what))
     })?;
-    let checks: [(u32, fn(&Container<'_>) -> Result<()>); 4] =
+    let checks: [(u32, Check); 4] =
         [(SELF, self_hash), (PIECES, pieces), (TENSORS, tensors), (SHARD, shard)];
     checks.iter().filter(|(bit, _)| what & bit != 0).try_for_each(|(_, check)| check(container))
 }
@@ -41,7 +43,9 @@ fn pieces(container: &Container<'_>) -> Result<()> {
     let body = container.header.body.of(container.bytes, "body")?;
     let table = container.header.pieces.of(container.bytes, "piece table")?;
     let mut root = Root::default();
-    for (i, (piece, row)) in body.chunks(PIECE as usize).zip(table.chunks_exact(PIECE_DESC)).enumerate() {
+    for (i, (piece, row)) in
+        body.chunks(PIECE as usize).zip(table.chunks_exact(PIECE_DESC)).enumerate()
+    {
         same(format!("piece {}", i), &digest(&[piece]), &row[24..56])?;
         root.push(digest(&[&[0], piece]));
     }
@@ -53,7 +57,8 @@ fn tensors(container: &Container<'_>) -> Result<()> {
         let tensor = container.descriptor(i)?;
         if tensor.layout == n::LAYOUT_DENSE {
             let [data, aux] = tensor.planes()?;
-            let (data, aux) = (data.of(container.bytes, "data")?, aux.of(container.bytes, "scales")?);
+            let (data, aux) =
+                (data.of(container.bytes, "data")?, aux.of(container.bytes, "scales")?);
             same(format!("tensor {}", i), &digest(&[data, aux])[..16], &tensor.sha256)?;
         }
     }
