@@ -819,7 +819,7 @@ class BrowserPageError(InfrastructureError):
 
     code = "BROWSER_PAGE"
     rule = "the page failed: {detail}"
-    fix = "open the page by hand with `python -m trlm_lab.backends.browser.serve` and try the same"
+    fix = "open the page by hand with `trlm browser` and try the same"
 
 
 class BrowserTimeoutError(InfrastructureError):

@@ -26,7 +26,7 @@ from trlm_lab.errors import EngineMissingError, NotStoredError, TrlmError
 from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.progress import Meter
 from trlm_lab.flows.workspace import Workspace
-from trlm_lab.traces import TraceStore, TraceWriter, hash_only
+from trlm_lab.traces import TraceStore, TraceWriter, hash_only, trace_record
 
 
 @dataclass(frozen=True)
@@ -179,8 +179,8 @@ def _digested(ws: Workspace, task: Task, meter: Meter) -> tuple[TraceRecord, Non
     finally:
         opened.close()
     identity = EngineIdentity(**rows[0]["engine"])
-    cases = tuple(TraceRecord.from_map(row).cases[0] for row in rows)
-    return TraceRecord(identity, dict(task.subject.ids or {}), cases), None
+    cases = [TraceRecord.from_map(row).cases[0] for row in rows]
+    return trace_record(identity, dict(task.subject.ids or {}), cases), None
 
 
 def _digest(session: Session, case: Case) -> dict[str, Any]:

@@ -34,6 +34,7 @@ def claims(run: Run) -> list[Claim]:
     return [
         *_source_claims(run),
         *_artifact_claims(run),
+        _oracle_claim(run),
         *_exact_claims(run),
         *_bound_claims(run),
         *_missing_claims(run),
@@ -93,6 +94,11 @@ def _artifact_claims(run: Run) -> list[Claim]:
                   packed.nodes["inspection"])
         )  # fmt: skip
     return rows
+
+
+def _oracle_claim(run: Run) -> Claim:
+    return Claim("C8 logits", "the oracle's hooks change no bit", "torch", "", Outcome.MATCH,
+                 "logits with every checkpoint captured and without", run.hooks_node)  # fmt: skip
 
 
 def _exact_claims(run: Run) -> list[Claim]:

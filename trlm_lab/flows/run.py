@@ -23,6 +23,7 @@ from trlm_lab.flows.acquisition import (
 from trlm_lab.flows.calibration import Calibrated, calibrate_limits
 from trlm_lab.flows.engines import needs_model_dir, runner
 from trlm_lab.flows.execution import Failed, Ran, Task, run_task, run_tasks
+from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.judgement import Exactness, Judged, exactness, judge
 from trlm_lab.flows.packing import Packed, oracle_model_dir, pack_artifact
 from trlm_lab.flows.plan import RunPlan
@@ -167,6 +168,27 @@ class Run:
             label: run_task(self.ws, self._oracle_task(label, self.judged_suite))
             for label in frozen
         }
+
+    @cached_property
+    def hooks_node(self) -> str:
+        """Proof that watching changes nothing: logits with and without hooks, bit for bit.
+
+        Raises:
+            CaptureUnfaithfulError: they differ; then no capture is worth anything.
+        """
+        case = min(self.calibration_suite.cases, key=lambda c: len(c.token_ids))
+        label = self.plan.artifacts[0]
+        inputs = {"case": case.digest, "weights": self._weights[label], "package": package_sha256()}
+        inputs["threads"] = self.plan.threads
+        row = self.ws.recall("hooks", inputs)
+        if row is None:
+            from trlm_lab.oracle import capture_is_faithful
+
+            self.ws.board.say("oracle: logits with hooks against logits without")
+            found = capture_is_faithful(self.model_dirs[label], case, self.plan.threads)
+            found.require()
+            row = self.ws.remember("hooks", inputs, vars(found))
+        return self.ws.store.add("probe", {"probe": "hooks", **row}, [self.oracle[label].node])
 
     @cached_property
     def attempts(self) -> list[Ran | Failed]:

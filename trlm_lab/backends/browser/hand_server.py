@@ -1,8 +1,7 @@
-"""Serves the page for a person: `python -m trlm_lab.backends.browser.serve [FILE.slm]`."""
+"""Serves the page for a person, until it is told to stop."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 import threading
 import webbrowser
@@ -12,7 +11,6 @@ from pathlib import Path
 from trlm_lab.backends.browser.resources import resources
 from trlm_lab.backends.browser.server import PageServer
 from trlm_lab.backends.wasm_module import MODULE
-from trlm_lab.errors import TrlmError
 
 
 def _tell(url: str) -> None:
@@ -46,22 +44,3 @@ def serve(
             (stop or threading.Event()).wait()
         except KeyboardInterrupt:
             return
-
-
-def main() -> int:
-    """The command line of this module."""
-    parser = argparse.ArgumentParser(prog="python -m trlm_lab.backends.browser.serve")
-    parser.add_argument("artifact", nargs="?", type=Path, help="a .slm that the page offers")
-    parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 takes a free one")
-    parser.add_argument("--open", action="store_true", help="open the default browser there")
-    arguments = parser.parse_args()
-    try:
-        serve(arguments.artifact, port=arguments.port, open_browser=arguments.open)
-    except TrlmError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
