@@ -37,11 +37,10 @@ def test_the_crate_holds_the_hashes_of_the_python_functions(name: str, swept: np
 @pytest.mark.parametrize("features", [(), ("--features", "exp_ulp_off")], ids=["sound", "wrong"])
 def test_the_crate_passes_its_tests(tmp_path: Path, features: tuple[str, ...]) -> None:
     cargo = shutil.which("cargo")
+    if cargo is None and os.environ.get("CI"):
+        pytest.fail("cargo is missing")
     if cargo is None:
-        text = "cargo is not here (install Rust: apt-get install cargo, or https://rustup.rs)"
-        if os.environ.get("CI"):
-            pytest.fail(text)
-        pytest.skip(text)
+        pytest.skip("cargo is not installed")
     environment = {**os.environ, "CARGO_TARGET_DIR": str(tmp_path), "RUSTFLAGS": "-D warnings"}
     done = subprocess.run(
         [cargo, "test", "--offline", "--quiet", *features],
