@@ -178,7 +178,8 @@ class Run:
         """
         case = min(self.calibration_suite.cases, key=lambda c: len(c.token_ids))
         label = self.plan.artifacts[0]
-        inputs = {"case": case.digest, "weights": self._weights[label], "package": package_sha256()}
+        inputs: dict[str, Any] = {"case": case.digest, "weights": self._weights[label]}
+        inputs["package"] = package_sha256()
         inputs["threads"] = self.plan.threads
         row = self.ws.recall("hooks", inputs)
         if row is None:

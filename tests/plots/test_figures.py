@@ -1,0 +1,103 @@
+"""Figures draw what the records say, and return the table behind them."""
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from trlm_lab import plots
+from trlm_lab.base.names import llama_ladder
+from trlm_lab.base.records import (
+    CaseComparison,
+    CheckpointComparison,
+    Comparison,
+    Metrics,
+    Outcome,
+    PolicyEntry,
+    TolerancePolicy,
+)
+
+LAYERS = 3
+NAMES = llama_ladder(LAYERS)
+POLICY = TolerancePolicy(
+    "p", 1, 4.0, "o", "r", "s", ("c",), tuple(PolicyEntry(n, 0.25, 1.0, "test") for n in NAMES)
+)
+
+
+def point(name: str, error: float, outcome: Outcome = Outcome.DRIFT) -> CheckpointComparison:
+    metrics = Metrics(4, error, error, error, 1.0, 1, (error,) * 4, 0, None, error == 0.0)
+    return CheckpointComparison(name, outcome, metrics, 1.0, 0.25)
+
+
+def comparison(wrong_from: int = 99) -> Comparison:
+    points = [
+        point(n, 4.0 if n.startswith("layers.") and int(n.split(".")[1]) >= wrong_from else 0.5)
+        for n in NAMES
+    ]
+    return Comparison("a", "b", "p", (CaseComparison("c", tuple(points)),))
+
+
+def size(png: bytes) -> tuple[int, int]:
+    assert png.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", png[16:24])
+    return width, height
+
+
+def test_error_by_depth_has_one_row_a_layer() -> None:
+    drawn = plots.error_by_depth({"engine": comparison()}, POLICY)
+    assert [(r["layer"], r["max_abs"]) for r in drawn.table] == [(i, 0.5) for i in range(LAYERS)]
+    assert min(size(drawn.png())) > 300
+    labels = [t.get_text() for t in drawn.figure.axes[0].get_legend().get_texts()]
+    assert labels == ["engine", "frozen limit", "noise floor"]
+
+
+def test_the_heatmap_marks_what_is_beyond_the_limit() -> None:
+    drawn = plots.layer_operator_heatmap(comparison(wrong_from=2))
+    beyond = [r for r in drawn.table if r["ratio"] > 1.0]
+    assert {r["layer"] for r in beyond} == {2}
+    assert len(beyond) == 19
+    marks = [t.get_text() for t in drawn.figure.axes[0].texts if t.get_text() == "×"]
+    assert len(marks) == 19
+
+
+def test_rows_that_are_no_checkpoint_are_left_out() -> None:
+    odd = CheckpointComparison("prompt_ids", Outcome.NOT_SUPPORTED, None, None, None)
+    found = Comparison("a", "b", None, (CaseComparison("c", (odd, point("layers.0.output", 0.5))),))
+    assert len(plots.layer_operator_heatmap(found).table) == 1
+    assert len(plots.error_by_depth({"x": found}).table) == 1
+
+
+def test_ulp_histogram_and_exactness() -> None:
+    drawn = plots.ulp_histogram({"f32": [("0", 3), ("1", 1)], "q8": [("0", 4), ("1", 0)]})
+    assert sum(r["count"] for r in drawn.table) == 8
+    rows = [{"engine": "e", "artifact": "f32", "equal": 3, "total": 4}]
+    shown = plots.exactness_matrix(rows)
+    assert "3 of 4" in [t.get_text() for t in shown.figure.axes[0].texts]
+
+
+def test_receipt_graph() -> None:
+    levels = [
+        [{"key": "r", "type": "report", "label": "report"}],
+        [{"key": "s", "type": "source_tree", "label": "source_tree"}],
+    ]
+    drawn = plots.receipt_graph(levels, [("r", "s")])
+    assert [r["type"] for r in drawn.table] == ["report", "source_tree"]
+
+
+def test_saving_writes_figure_and_table_and_repeats_to_the_byte(tmp_path: Path) -> None:
+    first = plots.error_by_depth({"engine": comparison()}, POLICY).save(tmp_path / "a")
+    again = plots.error_by_depth({"engine": comparison()}, POLICY).save(tmp_path / "b")
+    for name in ("error_by_depth.png", "error_by_depth.csv"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    assert first.csv().splitlines()[0] == "series,layer,max_abs"
+    assert again._repr_png_() == first.png()
+
+
+def test_an_empty_table_has_an_empty_csv() -> None:
+    drawn = plots.error_by_depth({"engine": comparison()}, POLICY)
+    assert plots.PlotResult("x", drawn.figure, []).csv() == ""
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_every_public_name_has_a_docstring(name: str) -> None:
+    assert getattr(plots, name).__doc__
