@@ -74,6 +74,8 @@ function load(file) {
 }
 
 async function runCase(testCase, index, count) {
+  // A cancellation may have come after the worker's last answer.
+  if (state.cancelling) throw new Problem("CANCELLED", "", "stopped on request", "");
   const prefix = count > 1 ? `Case ${index + 1} of ${count}, ` : "";
   const onProgress = (row) => showProgress(row, prefix, (part) => (index + part) / count);
   const result = await client.run(testCase, { statistics: true }, onProgress);
