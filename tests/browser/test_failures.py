@@ -13,8 +13,9 @@ import psutil
 import pytest
 
 from trlm_lab.backends.browser import ChromiumRunner, ChromiumSession
+from trlm_lab.backends.browser import page as page_module
 from trlm_lab.backends.browser import session as session_module
-from trlm_lab.backends.browser.find import Chromium
+from trlm_lab.backends.browser.find import Chromium, find_chromium
 from trlm_lab.base.interfaces import Subject
 from trlm_lab.base.records import Case
 from trlm_lab.errors import (
@@ -195,3 +196,29 @@ def test_an_interrupt_ends_everything(
     assert "KeyboardInterrupt" in err
     assert not Path(profile).exists()
     assert profile_users(profile) == []
+
+
+def test_without_a_usable_sandbox_the_browser_starts_anyway(
+    chromium: ChromiumRunner,
+    tiny_subject: Subject,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real, tried = find_chromium().executable, tmp_path / "tried"
+    program = tmp_path / "picky"
+    program.write_text(
+        f"""#!/bin/sh
+        case " $* " in *" --no-sandbox "*) exec {real} "$@" ;; esac
+        touch {tried}
+        echo "FATAL: No usable sandbox!" >&2
+        exit 1
+        """
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(page_module, "_may_sandbox", lambda: True)
+    assert tiny_subject.artifact is not None
+    with ChromiumSession(
+        chromium.name, Chromium(program, ""), tiny_subject.artifact, chromium.module, 60.0
+    ) as session:
+        assert session.run_digests(CASE).names[0] == "token_ids"
+    assert tried.exists()

@@ -10,13 +10,6 @@ from trlm_lab.backends.browser.find import find_chromium
 from trlm_lab.errors import BrowserMissingError, BrowserStartError
 
 
-@pytest.fixture
-def module(tmp_path: Path) -> Path:
-    path = tmp_path / "runtime.wasm"
-    path.write_bytes(b"\0asm")
-    return path
-
-
 def program(path: Path, text: str) -> Path:
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
@@ -43,23 +36,23 @@ def test_a_program_that_is_no_browser(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_without_a_browser_availability_says_how_to_get_one(
-    module: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(find_module, "_playwrights_own", lambda: None)
     monkeypatch.setattr(find_module, "_NAMES", ("no-such-browser",))
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("TRLM_CHROMIUM", raising=False)
-    here = ChromiumRunner(module=module).availability()
+    here = ChromiumRunner().availability()
     assert not here.available
     assert "no Chromium was found" in here.reason
     assert "python -m playwright install --with-deps chromium" in here.fix
 
 
 def test_without_playwright_availability_says_how_to_get_it(
-    module: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(find_module, "find_spec", lambda name: None)
-    here = ChromiumRunner(module=module).availability()
+    here = ChromiumRunner().availability()
     assert not here.available
     assert "pip install 'trlm-lab[browser]'" in here.fix
 
@@ -67,5 +60,5 @@ def test_without_playwright_availability_says_how_to_get_it(
 def test_without_the_module_availability_says_so(tmp_path: Path) -> None:
     here = ChromiumRunner(module=tmp_path / "absent.wasm").availability()
     assert not here.available
-    assert "absent.wasm" in here.reason
-    assert "make wasm" in here.fix
+    assert "absent.json" in here.reason
+    assert "build_wasm" in here.fix

@@ -11,7 +11,6 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from trlm_lab.backends.browser import ChromiumRunner, ChromiumSession
 from trlm_lab.backends.browser.find import find_chromium
-from trlm_lab.backends.browser.page import launch_flags
 from trlm_lab.backends.browser.resources import resources
 from trlm_lab.backends.browser.server import PageServer
 from trlm_lab.base.blobs import file_sha256
@@ -33,7 +32,7 @@ CASES = {
 def browser(chromium: ChromiumRunner) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         executable = find_chromium().executable
-        opened = playwright.chromium.launch(executable_path=executable, args=launch_flags())
+        opened = playwright.chromium.launch(executable_path=executable)
         yield opened
         opened.close()
 

@@ -30,10 +30,35 @@ _CALL = """([name, ...args]) =>
 Progress = Callable[[str, int, int], None]
 
 
-def launch_flags() -> list[str]:
-    """Flags for the browser; its sandbox cannot be had as root."""
-    as_root = hasattr(os, "geteuid") and os.geteuid() == 0
-    return [*FLAGS, *(["--no-sandbox"] if as_root else [])]
+async def _start(playwright: Any, executable: Path, profile: Path, sandbox: bool) -> Any:
+    """A headless browser on a profile."""
+    from playwright.async_api import Error
+
+    try:
+        return await playwright.chromium.launch_persistent_context(
+            profile, executable_path=executable, headless=True, args=list(FLAGS),
+            chromium_sandbox=sandbox, handle_sigint=False, handle_sigterm=False,
+            handle_sighup=False, accept_downloads=False, service_workers="block",
+        )  # fmt: skip
+    except Error as error:
+        raise BrowserStartError(executable=executable, detail=_first_line(error)) from error
+
+
+async def _launch(playwright: Any, executable: Path, profile: Path) -> Any:
+    """The same, in the browser's sandbox where the system lets it have one."""
+    sandbox = _may_sandbox()
+    try:
+        return await _start(playwright, executable, profile, sandbox)
+    except BrowserStartError as error:
+        if not (sandbox and "sandbox" in str(error.__cause__)):
+            raise
+    # Containers and some distributions forbid the namespaces it is made of. The page is our own.
+    return await _start(playwright, executable, profile, sandbox=False)
+
+
+def _may_sandbox() -> bool:
+    """Root cannot have the sandbox."""
+    return not (hasattr(os, "geteuid") and os.geteuid() == 0)
 
 
 class RunnerPage:
@@ -53,19 +78,11 @@ class RunnerPage:
             BrowserStartError: the browser does not start.
             BrowserPageError: the page does not.
         """
-        from playwright.async_api import Error, async_playwright
+        from playwright.async_api import async_playwright
 
         self._failure = asyncio.get_running_loop().create_future()
         playwright = await self._stack.enter_async_context(async_playwright())
-        try:
-            context = await playwright.chromium.launch_persistent_context(
-                profile, executable_path=executable, headless=True, args=launch_flags(),
-                handle_sigint=False, handle_sigterm=False, handle_sighup=False,
-                accept_downloads=False, service_workers="block",
-            )  # fmt: skip
-        except Error as error:
-            detail = _first_line(error)
-            raise BrowserStartError(executable=executable, detail=detail) from error
+        context = await _launch(playwright, executable, profile)
         self._stack.push_async_callback(_close_quietly, context)
         self._page = context.pages[0] if context.pages else await context.new_page()
         self._watch(context)
