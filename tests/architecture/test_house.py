@@ -81,7 +81,8 @@ def test_nothing_names_a_machine_or_a_registry() -> None:
 
 def test_no_weights_are_committed() -> None:
     for path in tracked():
-        assert path.suffix not in {".gguf", ".slm", ".safetensors"}, path
+        golden = "golden" in path.parts and path.stat().st_size < 100_000
+        assert golden or path.suffix not in {".gguf", ".slm", ".safetensors"}, path
         assert path.stat().st_size < 2_000_000, path
 
 

@@ -17,6 +17,7 @@ from importlib.resources.abc import Traversable
 import numpy as np
 
 from trlm_lab import __version__
+from trlm_lab.backends.held_weights import held_tensors
 from trlm_lab.backends.kv_cache import KvCache
 from trlm_lab.backends.llama_forward import Chunk, LlamaForward, Perturb, unperturbed
 from trlm_lab.backends.model_files import OpenModel, open_subject
@@ -60,8 +61,11 @@ class ReferenceRunner:
         name: str = "reference",
         config: EffectiveConfig | None = None,
         threads: int = THREADS,
+        hold: bool = False,
     ) -> None:
         """`config` is the described configuration of a model directory; an `.slm` has its own.
+
+        `hold` keeps every matrix decoded in memory, for many short cases on one model.
 
         Raises:
             UnknownNameError: no such profile.
@@ -71,6 +75,7 @@ class ReferenceRunner:
         self.plant = plant
         self.config = config
         self.threads = threads
+        self.hold = hold
 
     def availability(self) -> Availability:
         """Always here: it needs NumPy only."""
@@ -90,7 +95,8 @@ class ReferenceRunner:
         sound = sound_operators(arithmetic, model.config.rope_order)
         layers: tuple[int | None, ...] = (None, *range(model.config.num_hidden_layers))
         chosen = {layer: self.plant.operators(layer, sound) for layer in layers}
-        weights = self.plant.weights(ArrayWeights(model.tensors))
+        tensors = held_tensors(model.tensors, arithmetic.dtype) if self.hold else model.tensors
+        weights = self.plant.weights(ArrayWeights(tensors))
         forward = LlamaForward(
             model.config, weights, arithmetic, chosen.__getitem__, self.plant.perturb
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trlm_lab.backends.reference import ReferenceRunner
 from trlm_lab.base.interfaces import Subject, TraceView
 from trlm_lab.base.records import CaseSuite, TolerancePolicy
 from trlm_lab.calibrate import (
@@ -15,7 +16,6 @@ from trlm_lab.calibrate import (
     make_policy,
     trace_stream,
 )
-from trlm_lab.flows.engines import runner
 from trlm_lab.flows.execution import Ran
 from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.workspace import Workspace
@@ -91,8 +91,8 @@ def measure_floors(
     floors = FloorMeter()
     with (
         ws.board.meter(f"float64 reference on {label}", suite.tokens, "tokens") as meter,
-        runner("reference:f64-reference").open(subject) as exact,
-        runner(f"reference:{PROFILE}").open(subject) as profile,
+        ReferenceRunner("f64-reference", hold=True).open(subject) as exact,
+        ReferenceRunner(PROFILE, hold=True).open(subject) as profile,
     ):
         for case in suite.cases:
             stream = trace_stream(oracle, case.case_id)
