@@ -858,7 +858,7 @@ class NoRunError(UsageError):
     """A directory without a run where one is expected."""
 
     code = "NO_RUN"
-    rule = "no readable plan of a run here ({detail})"
+    rule = "no run to read here: {detail}"
     fix = "make one with `trlm demo` or `trlm run SOURCE --out DIR`"
 
 

@@ -22,7 +22,7 @@ from trlm_lab.base.records import (
     Outcome,
     TraceRecord,
 )
-from trlm_lab.errors import EngineMissingError, NotStoredError, TrlmError
+from trlm_lab.errors import EngineMissingError, NoRunError, NotStoredError, TrlmError
 from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.progress import Meter
 from trlm_lab.flows.workspace import Workspace
@@ -138,6 +138,7 @@ def _stored(ws: Workspace, task: Task, meter: Meter) -> tuple[TraceRecord, Trace
     if known is not None and _still_sound(ws, path, known):
         meter.advance(task.suite.tokens)
         return TraceRecord.from_map(known), TraceStore(path)
+    _refuse_when_trusted(ws, task)
     if path.exists() and ws.recall(f"{task.name}.begun", inputs) is None:
         ws.drop(path)
     with task.runner.open(task.subject) as session:
@@ -151,6 +152,13 @@ def _stored(ws: Workspace, task: Task, meter: Meter) -> tuple[TraceRecord, Trace
     record = store.record()
     ws.remember(task.name, inputs, record.to_map())
     return record, store
+
+
+def _refuse_when_trusted(ws: Workspace, task: Task) -> None:
+    """A reopened run is read, never computed again."""
+    if ws.trusted:
+        detail = f"{task.name} is missing, or was made by another version of this package"
+        raise NoRunError(where=str(ws.out), detail=detail)
 
 
 def _still_sound(ws: Workspace, path: Path, known: dict[str, Any]) -> bool:
@@ -174,6 +182,8 @@ def _digested(ws: Workspace, task: Task, meter: Meter) -> tuple[TraceRecord, Non
             stage = f"{task.name}.{case.case_id}"
             inputs = _inputs(task, case)
             row = ws.recall(stage, inputs)
+            if row is None:
+                _refuse_when_trusted(ws, task)
             rows.append(row or ws.remember(stage, inputs, _digest(opened.get(), case)))
             meter.advance(len(case.token_ids))
     finally:
