@@ -98,6 +98,7 @@ def test_an_exception_in_the_page_is_a_failure(opened: ChromiumSession) -> None:
         opened.run_digests(CASE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("digests", [True, False])
 def test_a_browser_that_hangs(
     chromium: ChromiumRunner, tiny_subject: Subject, digests: bool
@@ -172,6 +173,7 @@ def profile_users(profile: str) -> list[psutil.Process]:
     return [p for p in psutil.process_iter() if f"--user-data-dir={profile}" in _command(p)]
 
 
+@pytest.mark.slow
 def test_a_session_that_nobody_closes(
     program: Callable[[str], subprocess.Popen[str]],
 ) -> None:
@@ -182,6 +184,7 @@ def test_a_session_that_nobody_closes(
     assert profile_users(out.strip()) == []
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_everything(
     program: Callable[[str], subprocess.Popen[str]],
 ) -> None:

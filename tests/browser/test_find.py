@@ -48,6 +48,18 @@ def test_without_a_browser_availability_says_how_to_get_one(
     assert "python -m playwright install --with-deps chromium" in here.fix
 
 
+def test_a_driver_that_does_not_start_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken() -> str:
+        raise OSError("no node here")
+
+    monkeypatch.setattr(find_module, "_playwright_executable", broken)
+    monkeypatch.delenv("TRLM_CHROMIUM", raising=False)
+    monkeypatch.setenv("PATH", "/another/path")
+    here = ChromiumRunner().availability()
+    assert not here.available
+    assert "Playwright's driver does not start: no node here" in here.reason
+
+
 def test_without_playwright_availability_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -39,6 +39,10 @@ def _playwrights_own() -> str | None:
     loop = LoopThread("trlm-find-chromium")
     try:
         path = loop.call(_playwright_executable())
+    except Exception as error:
+        # Its driver is a program of its own, which fails in ways that no class names.
+        detail = f"Playwright's driver does not start: {error}"
+        raise BrowserMissingError(detail=detail, command=GET_PLAYWRIGHT) from error
     finally:
         loop.close()
     return path if Path(path).is_file() else None
