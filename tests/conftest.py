@@ -5,11 +5,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from trlm_lab.base.interfaces import Runner
 from trlm_lab.flows.acquisition import Described, Source, acquire_source, describe_source
 from trlm_lab.flows.packing import Packed, pack_artifact
 from trlm_lab.flows.workspace import Workspace
+
+# Machines differ in speed and neighbours: nothing here is judged by time.
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
 
 
 @pytest.fixture(scope="session")
