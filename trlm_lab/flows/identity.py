@@ -10,16 +10,23 @@ PACKAGE = Path(__file__).resolve().parent.parent
 _SUFFIXES = (".py", ".wasm", ".json", ".rs", ".toml", ".js", ".html")
 
 
-@cache
-def package_sha256() -> str:
-    """SHA-256 over every source file of the package, the crate and the browser page."""
+def _sources_sha256(folders: tuple[Path, ...]) -> str:
     digest = hashlib.sha256()
-    for folder in (
-        PACKAGE,
-        PACKAGE.parent / "kernels_ref" / "src",
-        PACKAGE.parent / "browser_runner",
-    ):
+    for folder in folders:
         for path in sorted(p for p in folder.rglob("*") if p.suffix in _SUFFIXES):
             digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
             digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+@cache
+def package_sha256() -> str:
+    """SHA-256 over every source file of the package, the crate and the browser page."""
+    beside = PACKAGE.parent
+    return _sources_sha256((PACKAGE, beside / "kernels_ref" / "src", beside / "browser_runner"))
+
+
+@cache
+def packer_sha256() -> str:
+    """SHA-256 over what decides the bytes of an artifact."""
+    return _sources_sha256(tuple(PACKAGE / room for room in ("base", "quant", "slm", "pack")))

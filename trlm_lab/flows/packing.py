@@ -11,7 +11,7 @@ from trlm_lab.base.home import trlm_home
 from trlm_lab.base.records import Artifact, EffectiveConfig, Ledger
 from trlm_lab.errors import ArtifactUnsoundError, TrlmError
 from trlm_lab.flows.acquisition import Described, Source
-from trlm_lab.flows.identity import package_sha256
+from trlm_lab.flows.identity import packer_sha256
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.inspector import inspect
 from trlm_lab.pack import derive_model_dir, pack_snapshot, quant_profile
@@ -41,7 +41,7 @@ def pack_artifact(ws: Workspace, source: Source, described: Described, quant: st
         ArtifactUnsoundError: the independent inspector finds fault with the file.
     """
     key = canon.content_id(
-        [source.snapshot.snapshot_id, described.config.config_id, quant, package_sha256()]
+        [source.snapshot.snapshot_id, described.config.config_id, quant, packer_sha256()]
     )
     folder = trlm_home() / "artifacts" / key
     found = _recall(folder, trusted=ws.trusted)

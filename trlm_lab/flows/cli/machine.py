@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -51,9 +52,12 @@ def bench(
     return 0
 
 
-def browser(port: Annotated[int, typer.Option(help="0 picks a free one.")] = 0) -> int:
+def browser(
+    artifact: Annotated[Path | None, typer.Argument(help="A `.slm` to offer on the page.")] = None,
+    port: Annotated[int, typer.Option(help="0 picks a free one.")] = 0,
+) -> int:
     """Serve the runner page on this machine, to be opened by hand."""
     from trlm_lab.backends.browser import serve
 
-    serve(port=port)
+    serve(artifact, port=port)
     return 0
