@@ -16,7 +16,7 @@ from trlm_lab.base.records import Mismatch, TolerancePolicy
 from trlm_lab.bisection.answer import fault, without_fault
 from trlm_lab.bisection.probe import PROMPT_IDS, Probe
 from trlm_lab.bisection.search import bisect_case
-from trlm_lab.metrics import CasePair, chosen_cases
+from trlm_lab.metrics import CasePair, Noise, chosen_cases
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,18 @@ def find_first_mismatch(
     *,
     cases: Iterable[str] | None = None,
     hidden: Callable[[str], bool] | None = None,
+    noise: Noise | None = None,
 ) -> Mismatch:
     """Name the first failing boundary; `hidden` names count as not exposed by the candidate.
+
+    `noise` gives the measured float32 noise of some cases (`metrics.excused`).
 
     Without a policy the bits must be equal. Raises as `compare_traces`.
     """
     ids = chosen_cases(reference, cases)
-    probes = [Probe(CasePair(reference, candidate, i, hidden), policy) for i in ids]
+    known = noise or {}
+    pairs = [CasePair(reference, candidate, i, hidden, known.get(i)) for i in ids]
+    probes = [Probe(pair, policy) for pair in pairs]
     guess, examined = _search(probes)
     answer = _sweep(probes, guess)
     verified = sum(len(probe.judged) for probe in probes)

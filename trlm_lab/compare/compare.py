@@ -26,6 +26,7 @@ from trlm_lab.metrics import (
     ArrayPair,
     CasePair,
     Judgement,
+    Noise,
     chosen_cases,
     logit_metrics,
     masked_entries,
@@ -41,8 +42,11 @@ def compare_traces(
     policy: TolerancePolicy | None,
     *,
     cases: Iterable[str] | None = None,
+    noise: Noise | None = None,
 ) -> Comparison:
     """Compare under a frozen policy, or for equal bits where `policy` is None.
+
+    `noise` gives the measured float32 noise of some cases (`metrics.excused`).
 
     Raises:
         UnknownNameError: a case that the reference does not hold.
@@ -50,7 +54,9 @@ def compare_traces(
         TrlmError: the reference trace cannot be read; the candidate's errors are outcomes.
     """
     rows = tuple(
-        compare_case(CasePair(reference, candidate, case_id), policy)
+        compare_case(
+            CasePair(reference, candidate, case_id, noise=(noise or {}).get(case_id)), policy
+        )
         for case_id in chosen_cases(reference, cases)
     )
     policy_id = None if policy is None else policy.policy_id

@@ -81,18 +81,25 @@ def _measure(
 
 
 def measure_floors(
-    ws: Workspace, oracle: TraceView, subject: Subject, suite: CaseSuite, label: str
+    ws: Workspace,
+    oracle: TraceView,
+    subject: Subject,
+    suite: CaseSuite,
+    label: str,
+    *,
+    hold: bool = True,
 ) -> tuple[NoiseFloors, str]:
     """Floors of the oracle and of `scalar-f32-v1`, both against the float64 reference.
 
     The profile is measured on the NumPy engine alone, so that no engine on trial sets its own bar.
-    Returns the floors and the build hash of the reference.
+    `hold` keeps decoded weights in memory, which pays for many cases. Returns the floors and the
+    build hash of the reference.
     """
     floors = FloorMeter()
     with (
         ws.board.meter(f"float64 reference on {label}", suite.tokens, "tokens") as meter,
-        ReferenceRunner("f64-reference", hold=True).open(subject) as exact,
-        ReferenceRunner(PROFILE, hold=True).open(subject) as profile,
+        ReferenceRunner("f64-reference", hold=hold).open(subject) as exact,
+        ReferenceRunner(PROFILE, hold=hold).open(subject) as profile,
     ):
         for case in suite.cases:
             stream = trace_stream(oracle, case.case_id)

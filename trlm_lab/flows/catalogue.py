@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab.backends.faults import CATALOGUE, Planting, expected_boundaries, plantings
-from trlm_lab.base.interfaces import Subject
+from trlm_lab.base.interfaces import Subject, TraceView
 from trlm_lab.base.names import llama_ladder
 from trlm_lab.base.records import CaseSuite, EffectiveConfig, Mismatch, TolerancePolicy
-from trlm_lab.bisection import find_first_mismatch
 from trlm_lab.bisection.scoreboard import Expectation, Scoreboard, Standing, scoreboard
 from trlm_lab.cases import random_cases
 from trlm_lab.flows.acquisition import acquire_source, describe_source
+from trlm_lab.flows.conditioning import Conditioning
 from trlm_lab.flows.engines import needs_model_dir, runner
 from trlm_lab.flows.packing import oracle_model_dir, pack_artifact
 from trlm_lab.flows.progress import Board
@@ -75,13 +75,12 @@ class Bench:
     subjects: dict[bool, Subject]
     config: EffectiveConfig
     suite: CaseSuite
-    oracle: MemoryTrace
+    third: Conditioning
     policy: TolerancePolicy
 
-    def judge(self, engine: str, hidden: Callable[[str], bool] | None = None) -> Mismatch:
-        """Run an engine once and judge it."""
-        trace = self.run(engine)
-        return find_first_mismatch(self.oracle, trace, self.policy, hidden=hidden)
+    def judge(self, trace: TraceView, hidden: Callable[[str], bool] | None = None) -> Mismatch:
+        """Judge a trace of the suite."""
+        return self.third.bisect(trace, self.policy, hidden=hidden)
 
     def run(self, engine: str) -> MemoryTrace:
         """The trace of an engine on the suite."""
@@ -118,7 +117,7 @@ def run_catalogue(source: str, quants: list[str], only: list[str], board: Board)
                     meter.advance()
             if not only:
                 results += [
-                    (Expectation(engine, None), bench.judge(engine))
+                    (Expectation(engine, None), bench.judge(bench.run(engine)))
                     for engine in SOUND_ENGINES
                     if runner(engine).availability().available
                 ]
@@ -134,11 +133,13 @@ def prepare_bench(ws: Workspace, spec: str, quant: str) -> Bench:
     model_dir = oracle_model_dir(ws, source, packed)
     suite = random_cases(described.config.vocab_size, CASE_LENGTHS, CASE_SEED)
     oracle, policy = oracle_and_policy(ws, model_dir, packed.artifact.path, described.config, suite)
+    ids = {"artifact": packed.artifact.file_sha256}
     subjects = {
-        True: Subject(model_dir=model_dir, ids={}),
-        False: Subject(artifact=packed.artifact.path, ids={}),
+        True: Subject(model_dir=model_dir, ids=ids),
+        False: Subject(artifact=packed.artifact.path, ids=ids),
     }
-    return Bench(subjects, described.config, suite, oracle, policy)
+    third = Conditioning(ws, quant, oracle, subjects[False], suite)
+    return Bench(subjects, described.config, suite, third, policy)
 
 
 def judge_planting(bench: Bench, planting: Planting) -> Iterator[Result]:
@@ -147,9 +148,8 @@ def judge_planting(bench: Bench, planting: Planting) -> Iterator[Result]:
     expectation = Expectation(
         planting.fault.name, planting.boundary, planting.layer, planting.verdict
     )
-    yield expectation, find_first_mismatch(bench.oracle, trace, bench.policy)
+    yield expectation, bench.judge(trace)
     ladder = llama_ladder(bench.config.num_hidden_layers)
     for turn in range(3):
         third = frozenset(ladder[turn::3])
-        answer = find_first_mismatch(bench.oracle, trace, bench.policy, hidden=third.__contains__)
-        yield expectation, answer
+        yield expectation, bench.judge(trace, hidden=third.__contains__)

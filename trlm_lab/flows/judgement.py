@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from trlm_lab.base.records import FAULTS, Comparison, Mismatch
-from trlm_lab.bisection import find_first_mismatch
-from trlm_lab.compare import ExactTable, compare_traces, exact_equality
+from trlm_lab.compare import ExactTable, exact_equality
 from trlm_lab.flows.calibration import Calibrated
+from trlm_lab.flows.conditioning import Conditioning
 from trlm_lab.flows.execution import Ran
 from trlm_lab.flows.workspace import Workspace
 
@@ -22,7 +22,9 @@ class Judged:
     mismatch: Mismatch
 
 
-def judge(ws: Workspace, oracle: Ran, candidate: Ran, limits: Calibrated) -> Judged:
+def judge(
+    ws: Workspace, oracle: Ran, candidate: Ran, limits: Calibrated, third: Conditioning
+) -> Judged:
     """Compare every checkpoint of every case; never reused, always computed from the arrays.
 
     Only a trusted workspace (the notebooks of a run) reads what the run has just computed.
@@ -33,7 +35,7 @@ def judge(ws: Workspace, oracle: Ran, candidate: Ran, limits: Calibrated) -> Jud
     row = ws.recall(stage, inputs) if ws.trusted else None
     if row is None:
         ws.board.say(f"compare {task.engine} with the oracle on {task.label}")
-        row = ws.remember(stage, inputs, _compare(oracle, candidate, limits))
+        row = ws.remember(stage, inputs, _compare(candidate, limits, third))
     comparison = Comparison.from_map(row["comparison"])
     mismatch = Mismatch.from_map(row["mismatch"])
     node = ws.store.add(
@@ -48,11 +50,11 @@ def judge(ws: Workspace, oracle: Ran, candidate: Ran, limits: Calibrated) -> Jud
     return Judged(comparison, node, mismatch)
 
 
-def _compare(oracle: Ran, candidate: Ran, limits: Calibrated) -> dict[str, Any]:
-    reference, view = oracle.stored_view, candidate.stored_view
-    comparison = compare_traces(reference, view, limits.policy)
+def _compare(candidate: Ran, limits: Calibrated, third: Conditioning) -> dict[str, Any]:
+    view = candidate.stored_view
+    comparison = third.compare(view, limits.policy)
     if comparison.outcome in FAULTS:
-        mismatch = find_first_mismatch(reference, view, limits.policy)
+        mismatch = third.bisect(view, limits.policy)
     else:
         mismatch = Mismatch(comparison.outcome, note="no boundary exceeds its limit")
     return {"comparison": comparison.to_map(), "mismatch": mismatch.to_map()}

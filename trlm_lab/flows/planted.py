@@ -7,9 +7,9 @@ from typing import Any
 
 from trlm_lab.backends.faulty import FaultyRunner
 from trlm_lab.base.interfaces import Subject
-from trlm_lab.base.records import CaseSuite, EffectiveConfig, Mismatch
-from trlm_lab.bisection import find_first_mismatch
+from trlm_lab.base.records import EffectiveConfig, Mismatch
 from trlm_lab.flows.calibration import Calibrated
+from trlm_lab.flows.conditioning import Conditioning
 from trlm_lab.flows.execution import Ran
 from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.workspace import Workspace
@@ -37,7 +37,7 @@ def plant(
     subject: Subject,
     oracle: Ran,
     limits: Calibrated,
-    suite: CaseSuite,
+    third: Conditioning,
     config: EffectiveConfig,
     *,
     tokens: int = 24,
@@ -51,9 +51,7 @@ def plant(
     }
     row = ws.recall("planted", inputs) if ws.trusted else None
     if row is None:
-        row = ws.remember(
-            "planted", inputs, _run(ws, fault, subject, oracle, limits, suite, tokens)
-        )
+        row = ws.remember("planted", inputs, _run(ws, fault, subject, limits, third, tokens))
     mismatch = Mismatch.from_map(row)
     expected = FaultyRunner(fault).planting(config).boundary
     found = ws.store.add("mismatch", {"answer_blob": ws.store.put_value(row)}, [])
@@ -69,17 +67,14 @@ def _run(
     ws: Workspace,
     fault: str,
     subject: Subject,
-    oracle: Ran,
     limits: Calibrated,
-    suite: CaseSuite,
+    third: Conditioning,
     tokens: int,
 ) -> dict[str, Any]:
-    case = max(
-        (c for c in suite.cases if len(c.token_ids) <= tokens), key=lambda c: len(c.token_ids)
-    )
+    short = [c for c in third.suite.cases if len(c.token_ids) <= tokens]
+    case = max(short, key=lambda c: len(c.token_ids))
     ws.board.say(f"plant {fault} in the running reference engine, case {case.case_id}")
     with FaultyRunner(fault).open(subject) as session:
         trace = MemoryTrace(session.identity, dict(subject.ids or {}))
         trace.write_case(case, session.run(case))
-    answer = find_first_mismatch(oracle.stored_view, trace, limits.policy, cases=[case.case_id])
-    return answer.to_map()
+    return third.bisect(trace, limits.policy, cases=[case.case_id]).to_map()

@@ -21,6 +21,7 @@ from trlm_lab.flows.acquisition import (
     weights_sha256,
 )
 from trlm_lab.flows.calibration import Calibrated, calibrate_limits
+from trlm_lab.flows.conditioning import Conditioning
 from trlm_lab.flows.engines import needs_model_dir, runner
 from trlm_lab.flows.execution import Failed, Ran, Task, run_task, run_tasks
 from trlm_lab.flows.identity import package_sha256
@@ -238,6 +239,20 @@ class Run:
         return made
 
     @cached_property
+    def conditioning(self) -> dict[str, Conditioning]:
+        """The third run of each artifact: float32's own noise on judged cases, on demand."""
+        return {
+            label: Conditioning(
+                self.ws,
+                label,
+                ran.stored_view,
+                self.subject("reference", label),
+                self.judged_suite,
+            )
+            for label, ran in self.oracle.items()
+        }
+
+    @cached_property
     def judged(self) -> dict[tuple[str, str], Judged]:
         """The stored engine and every bounded engine against the oracle, by (engine, label)."""
         rows = {}
@@ -246,7 +261,11 @@ class Run:
                 candidate = self.engines.get((engine, label))
                 if candidate is not None:
                     rows[engine, label] = judge(
-                        self.ws, self.oracle[label], candidate, self.limits[label]
+                        self.ws,
+                        self.oracle[label],
+                        candidate,
+                        self.limits[label],
+                        self.conditioning[label],
                     )
         return rows
 
@@ -279,7 +298,7 @@ class Run:
             self.subject("faulty", label),
             self.oracle[label],
             self.limits[label],
-            self.judged_suite,
+            self.conditioning[label],
             self.described.config,
         )
 

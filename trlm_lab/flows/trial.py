@@ -18,12 +18,12 @@ from trlm_lab.base.records import (
     Outcome,
     TolerancePolicy,
 )
-from trlm_lab.bisection import find_first_mismatch
 from trlm_lab.calibrate import make_policy
 from trlm_lab.cases import random_cases
 from trlm_lab.errors import TrlmError
 from trlm_lab.flows.acquisition import acquire_source, describe_source
 from trlm_lab.flows.calibration import measure_floors
+from trlm_lab.flows.conditioning import Conditioning
 from trlm_lab.flows.engines import needs_model_dir, runner
 from trlm_lab.flows.execution import prepare
 from trlm_lab.flows.packing import oracle_model_dir, pack_artifact
@@ -83,7 +83,8 @@ def bisect_model(
         verdict = Outcome.NOT_SUPPORTED if error.code == "NOT_SUPPORTED" else Outcome.INFRA
         return Trial(Mismatch(verdict, note=error.text), None)
     oracle, policy = oracle_and_policy(ws, model_dir, packed.artifact.path, described.config, suite)
-    return Trial(find_first_mismatch(oracle, trace, policy), policy)
+    third = Conditioning(ws, quant, oracle, Subject(artifact=packed.artifact.path, ids=ids), suite)
+    return Trial(third.bisect(trace, policy), policy)
 
 
 def oracle_and_policy(

@@ -9,12 +9,13 @@ from trlm_lab.metrics.difference import (
     max_abs_difference,
     measure,
 )
+from trlm_lab.metrics.excused import excused
 from trlm_lab.metrics.greedy import GreedyChange, gravest_change, greedy_changes, top_margins
 from trlm_lab.metrics.judge import judge, judge_alone
 from trlm_lab.metrics.judgement import Judgement
 from trlm_lab.metrics.logits import PositionFigures, logit_metrics, position_figures, top_ids
 from trlm_lab.metrics.masks import MASKED_OPERATORS, masked_entries
-from trlm_lab.metrics.pairs import ArrayPair, CasePair, chosen_cases
+from trlm_lab.metrics.pairs import ArrayPair, CasePair, Noise, chosen_cases
 from trlm_lab.metrics.quantiles import QUANTILES, exact_quantiles
 from trlm_lab.metrics.ulp import UlpHistogram, max_ulp, ulp_histogram
 
@@ -27,12 +28,14 @@ __all__ = [
     "CasePair",
     "GreedyChange",
     "Judgement",
+    "Noise",
     "PositionFigures",
     "UlpHistogram",
     "abs_difference",
     "chosen_cases",
     "differing_bits",
     "exact_quantiles",
+    "excused",
     "fold",
     "gravest_change",
     "greedy_changes",

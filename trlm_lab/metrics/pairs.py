@@ -6,7 +6,7 @@ Compare and bisection judge through this, so that they cannot disagree about an 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -14,15 +14,20 @@ from typing import Any, Final
 from numpy.typing import NDArray
 
 from trlm_lab.base.interfaces import TraceView
-from trlm_lab.base.names import in_ladder_order, is_checkpoint
+from trlm_lab.base.names import in_ladder_order, is_checkpoint, parse_checkpoint
 from trlm_lab.base.records import Outcome, TolerancePolicy
 from trlm_lab.errors import NothingToCompareError, TrlmError, UnknownNameError
 from trlm_lab.metrics.bounded_logits import join_chunks, judge_top_k
+from trlm_lab.metrics.excused import excused
 from trlm_lab.metrics.inputs import INPUTS, judge_input
 from trlm_lab.metrics.judge import judge, judge_alone
 from trlm_lab.metrics.judgement import Judgement
+from trlm_lab.metrics.masks import MASKED_OPERATORS, masked_entries
 
 Array = NDArray[Any]
+
+#: Measured float32 noise by case and checkpoint.
+Noise = Mapping[str, Mapping[str, float]]
 
 TOP_K: Final = ("logits.topk_ids", "logits.topk_values")
 _CHUNK: Final = re.compile(r"logits\.chunk(0|[1-9][0-9]*)\Z")
@@ -54,13 +59,24 @@ class ArrayPair:
     candidate: Array
     ids: Array | None = None
 
+    noise: float | None = None
+
     def judge(self, policy: TolerancePolicy | None) -> Judgement:
         """Judge under a policy, or for equal bits without one."""
         entry = None if policy is None else policy.entry(self.checkpoint)
         exact = policy is None
         if self.ids is not None:
             return judge_top_k(self.reference, self.ids, self.candidate, entry, exact=exact)
-        return judge(self.checkpoint, self.reference, self.candidate, entry, exact=exact)
+        found = judge(self.checkpoint, self.reference, self.candidate, entry, exact=exact)
+        if policy is None or entry is None or self.noise is None or self._masks_differ():
+            return found
+        return excused(found, entry, self.noise, policy.factor)
+
+    def _masks_differ(self) -> bool:
+        """A wrong mask is wrong whatever the noise."""
+        if parse_checkpoint(self.checkpoint).op not in MASKED_OPERATORS:
+            return False
+        return bool((masked_entries(self.reference) != masked_entries(self.candidate)).any())
 
 
 def _chunk_names(names: Iterable[str]) -> list[str]:
@@ -91,7 +107,8 @@ def _read_dense(view: TraceView, case_id: str, names: frozenset[str], checkpoint
 class CasePair:
     """One case of a reference and a candidate trace; `hidden` names count as not exposed.
 
-    Arrays are read when they are judged and not kept.
+    `noise` is the measured float32 noise of this case by checkpoint, where it was measured
+    (`excused` says what it is for). Arrays are read when they are judged and not kept.
     """
 
     def __init__(
@@ -100,7 +117,9 @@ class CasePair:
         candidate: TraceView,
         case_id: str,
         hidden: Callable[[str], bool] | None = None,
+        noise: Mapping[str, float] | None = None,
     ) -> None:
+        self.noise = noise or {}
         self.reference, self.candidate, self.case_id = reference, candidate, case_id
         self._hidden = hidden or (lambda name: False)
         self._reference_names = frozenset(reference.names(case_id))
@@ -150,7 +169,7 @@ class CasePair:
         candidate = self._candidate_array(checkpoint)
         if isinstance(candidate, Judgement):
             return candidate
-        return ArrayPair(checkpoint, reference, candidate)
+        return ArrayPair(checkpoint, reference, candidate, noise=self.noise.get(checkpoint))
 
     def _read_top_k(self, reference: Array) -> ArrayPair | Judgement:
         try:

@@ -1,0 +1,89 @@
+"""The third run: how noisy float32 itself is on a judged case, measured only where it matters.
+
+A comparison or bisection is made under the frozen limits alone. Where a case exceeds them, the
+oracle and the reference engine's profile are held against float64 on that very case, and the
+verdict is formed once more with that noise known (`metrics.excused`). No candidate takes part in
+the measurement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from trlm_lab.base.interfaces import Subject, TraceView
+from trlm_lab.base.records import FAULTS, CaseSuite, Comparison, Mismatch, TolerancePolicy
+from trlm_lab.bisection import find_first_mismatch
+from trlm_lab.compare import compare_traces
+from trlm_lab.flows.calibration import measure_floors
+from trlm_lab.flows.identity import package_sha256
+from trlm_lab.flows.workspace import Workspace
+
+
+@dataclass
+class Conditioning:
+    """Noise by case and checkpoint on one artifact; measured on demand and remembered."""
+
+    ws: Workspace
+    label: str
+    oracle: TraceView
+    subject: Subject
+    suite: CaseSuite
+    known: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def measure(self, case_ids: set[str]) -> None:
+        """Measure these cases, where that was not done."""
+        for case in self.suite.cases:
+            if case.case_id in case_ids and case.case_id not in self.known:
+                inputs = {
+                    "oracle": self.oracle.trace_id,
+                    "case": case.digest,
+                    "subject": dict(self.subject.ids or {}),
+                    "package": package_sha256(),
+                }
+                stage = f"noise-{self.label}-{case.case_id}"
+                one = CaseSuite(case.case_id, (case,))
+                known = self.ws.recall(stage, inputs)
+                if known is None:
+                    known = self.ws.remember(stage, inputs, self._noise(one))
+                self.known[case.case_id] = known
+
+    def _noise(self, suite: CaseSuite) -> dict[str, float]:
+        label = f"{self.label}, third run of {suite.name}"
+        floors, _ = measure_floors(self.ws, self.oracle, self.subject, suite, label, hold=False)
+        return {f.checkpoint: max(f.floor, f.algorithm) for f in floors.floors}
+
+    def compare(self, candidate: TraceView, policy: TolerancePolicy) -> Comparison:
+        """Compare every case; those beyond their limits once more with their noise known."""
+        first = compare_traces(self.oracle, candidate, policy)
+        beyond = {c.case_id for c in first.cases if c.outcome in FAULTS}
+        if not beyond:
+            return first
+        self.measure(beyond)
+        again = compare_traces(
+            self.oracle, candidate, policy, cases=sorted(beyond), noise=self.known
+        )
+        new = {c.case_id: c for c in again.cases}
+        cases = tuple(new.get(c.case_id, c) for c in first.cases)
+        return Comparison(first.reference_id, first.candidate_id, first.policy_id, cases)
+
+    def bisect(
+        self,
+        candidate: TraceView,
+        policy: TolerancePolicy,
+        *,
+        cases: list[str] | None = None,
+        hidden: Callable[[str], bool] | None = None,
+    ) -> Mismatch:
+        """The first mismatch that the noise of its case does not explain."""
+        while True:
+            noise: Mapping[str, Mapping[str, float]] = self.known
+            found = find_first_mismatch(
+                self.oracle, candidate, policy, cases=cases, hidden=hidden, noise=noise
+            )
+            fresh = found.case_id if found.verdict in FAULTS else None
+            if fresh is None or fresh in self.known:
+                return found
+            self.measure({fresh})
+            if fresh not in self.known:
+                return found
