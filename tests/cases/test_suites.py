@@ -34,7 +34,7 @@ def test_the_calibration_suite_covers_what_it_promises() -> None:
     # With the judged suite these are the demo's 400 tokens.
     assert suite.tokens == 200
     # The largest activations stand at the first token, so many starts are needed.
-    assert len({c.token_ids[0] for c in suite.cases}) >= 8
+    assert len({c.token_ids[0] for c in suite.cases}) >= 6
     assert sum("<|im_start|>" in (c.text or "") for c in suite.cases) >= 3
     assert {c.kind for c in suite.cases} == {"text", "token_ids"}
 
