@@ -11,8 +11,8 @@ from trlm_lab.backends.faults.fault import Change, Fault, operators_changed
 from trlm_lab.backends.operators import Operators
 from trlm_lab.ops.arithmetic import Array
 
-#: Epsilon of the batch and layer norms of another framework, for the llama family's 1e-5.
-OTHER_EPS = 1e-3
+#: What a parser of integers makes of the text "1e-05".
+OTHER_EPS = 1.0
 
 Norm = Callable[[str, Array, Array, float], Array]
 
@@ -59,7 +59,7 @@ def _skipped(sound: Norm) -> Norm:
 FAULTS = (
     Fault(
         "norm_eps",
-        "the attention norm uses another framework's epsilon",
+        "the attention norm's epsilon 1e-05 is read by a parser of integers",
         operators_changed(_norm_changed("attn_norm", _other_eps)),
         parameters={"eps": OTHER_EPS},
     ),

@@ -95,6 +95,10 @@ def _row_shifted(sound: RowBlocks) -> RowBlocks:
     return RowsChanged(sound, change)
 
 
+def _columns_shifted(sound: RowBlocks) -> RowBlocks:
+    return RowsChanged(sound, lambda first, rows: np.roll(rows, 1, axis=1))
+
+
 def _transposed(sound: RowBlocks) -> RowBlocks:
     return np.ascontiguousarray(np.asarray(sound[0 : sound.shape[0]]).T)
 
@@ -149,7 +153,12 @@ FAULTS = (
     ),
     Fault(
         "bf16_weights",
-        "the down projection's weights are rounded to bfloat16",
-        _matrix_changed("down_proj", _bf16),
+        "the query projection's weights are rounded to bfloat16",
+        _matrix_changed("q_proj", _bf16),
+    ),
+    Fault(
+        "columns_shifted",
+        "every row of the down projection is read one column off",
+        _matrix_changed("down_proj", _columns_shifted),
     ),
 )
