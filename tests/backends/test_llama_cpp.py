@@ -52,8 +52,12 @@ def test_interleaving_turns_half_split_pairs_into_neighbours() -> None:
 
 
 @pytest.mark.peer
-def test_the_export_holds_the_source_bits(home: Path, small_source: Source) -> None:
-    gguf = pytest.importorskip("gguf")
+def test_the_export_holds_the_source_bits(
+    require: Callable[[Runner], None], home: Path, small_source: Source
+) -> None:
+    require(LlamaCppRunner())
+    import gguf
+
     path = cached_gguf(small_source.root)
     source = model_dir_tensors(small_source.root)
     found = {t.name: t.data for t in gguf.GGUFReader(path).tensors}
@@ -70,8 +74,10 @@ def test_the_export_holds_the_source_bits(home: Path, small_source: Source) -> N
 
 
 @pytest.mark.peer
-def test_the_export_is_cached_by_content_and_checked(home: Path, small_source: Source) -> None:
-    pytest.importorskip("gguf")
+def test_the_export_is_cached_by_content_and_checked(
+    require: Callable[[Runner], None], home: Path, small_source: Source
+) -> None:
+    require(LlamaCppRunner())
     path = cached_gguf(small_source.root)
     whole, made = path.read_bytes(), path.stat().st_ino
     assert cached_gguf(small_source.root).stat().st_ino == made
