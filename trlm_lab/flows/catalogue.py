@@ -35,6 +35,7 @@ SOUND_ENGINES = (
     "native-scalar",
     "torch",
     "torch:1-thread",
+    "llama.cpp",
 )
 CASE_SEED = 7
 CASE_LENGTHS = (12,)

@@ -63,7 +63,7 @@ ENGINES.register("torch:1-thread", _torch_one_thread)
 ENGINES.register("llama.cpp", _llama_cpp)
 
 
-def runner(name: str, *, timeout: float = 600.0) -> Runner:
+def runner(name: str, *, timeout: float | None = None) -> Runner:
     """The engine of a name; `reference:PROFILE`, `faulty:NAME@LAYER` and `process:COMMAND` too.
 
     Raises:

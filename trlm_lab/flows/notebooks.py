@@ -117,6 +117,8 @@ def _execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
                 parameters=parameters,
                 kernel_name="python3",
                 progress_bar=False,
+                # The kernel warns of its loopback transport on every start.
+                extra_arguments=["--IPKernelApp.log_level=50"],
                 cwd=str(source.parent),
             )
     except papermill.PapermillExecutionError as error:

@@ -76,7 +76,7 @@ def execute_backend(
     model: Path | None,
     artifact: Path | None,
     profile: str,
-    timeout: float,
+    timeout: float | None,
 ) -> dict[str, Any]:
     """Run one engine over a case file; one safetensors file a case.
 

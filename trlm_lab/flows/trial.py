@@ -61,7 +61,7 @@ def bisect_model(
     out: Path,
     board: Board,
     *,
-    timeout: float = 600.0,
+    timeout: float | None = None,
     quant: str = "f32",
 ) -> Trial:
     """Judge `backend` on `model` over `suite`; errors of the backend become the verdict.

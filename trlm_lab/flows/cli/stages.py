@@ -45,7 +45,9 @@ def execute(
     model: Model = None,
     artifact: Annotated[Path | None, typer.Option(help="A `.slm`.")] = None,
     profile: Annotated[str, typer.Option(help="Evaluation profile of the reference engine.")] = "",
-    timeout: Annotated[float, typer.Option(help="Seconds for a process.")] = 600.0,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds for a process; 600 unless its file says.")
+    ] = None,
     json: Json = False,
 ) -> int:
     """Run one engine and write its checkpoints in the process adapter's form."""
@@ -100,7 +102,9 @@ def bisect(
     model: Annotated[str, typer.Option(help="Model directory or any SOURCE.")],
     cases: Cases,
     quant: Annotated[str, typer.Option(help="Artifact that an engine of ours opens.")] = "f32",
-    timeout: Annotated[float, typer.Option(help="Seconds for a process.")] = 600.0,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds for a process; 600 unless its file says.")
+    ] = None,
     json: Json = False,
 ) -> int:
     """Put a runtime on trial against the torch oracle and name the first failing boundary."""

@@ -1,0 +1,85 @@
+"""Errors of whole runs and of the command line."""
+
+from __future__ import annotations
+
+from trlm_lab.errors.root import ClaimFailed, InfrastructureError, Refused, UsageError
+
+
+class ArtifactUnsoundError(ClaimFailed):
+    """The independent inspector finds fault with a packed artifact."""
+
+    code = "ARTIFACT_UNSOUND"
+    rule = "the inspector found: {first}"
+    fix = "delete the file and pack again; if it recurs, packer and inspector disagree"
+
+
+class EngineMissingError(InfrastructureError):
+    """An engine that the run asks for is not here."""
+
+    code = "ENGINE_MISSING"
+    rule = "{reason}"
+    fix = "{remedy}"
+
+
+class NoRunError(UsageError):
+    """A directory without a run where one is expected."""
+
+    code = "NO_RUN"
+    rule = "no run to read here: {detail}"
+    fix = "make one with `trlm demo` or `trlm run SOURCE --out DIR`"
+
+
+class UnknownParameterError(UsageError):
+    """A parameter that a notebook does not declare."""
+
+    code = "UNKNOWN_PARAMETER"
+    rule = "the notebook has no parameter {name!r}"
+    fix = "use one of: {known}"
+
+
+class NotebookFailedError(ClaimFailed):
+    """A cell of an executed notebook raised."""
+
+    code = "NOTEBOOK_FAILED"
+    rule = "cell {cell} raised: {last}"
+    fix = "open the half-executed copy and read the traceback"
+
+
+class NotStoredError(UsageError):
+    """Arrays are asked for where only their digests were kept."""
+
+    code = "NOT_STORED"
+    rule = "only digests of {engine} were kept"
+    fix = "read the stored engine of the same profile, or run this one with `trlm exec`"
+
+
+class PathMissingError(Refused):
+    """A path that does not exist."""
+
+    code = "PATH_MISSING"
+    rule = "there is no such file or directory"
+    fix = "check the spelling"
+
+
+class UncheckableError(UsageError):
+    """A file of a kind that `trlm check` does not know."""
+
+    code = "UNCHECKABLE"
+    rule = "this kind of file is not checked"
+    fix = "give a model directory, a .safetensors, .gguf or .slm file"
+
+
+class SubjectMissingError(UsageError):
+    """An engine is asked to run without anything that it can open."""
+
+    code = "SUBJECT_MISSING"
+    rule = "there is neither a model directory nor an artifact that this engine opens"
+    fix = "give --model DIR or --artifact FILE"
+
+
+class NpzUnreadableError(Refused):
+    """An operand file that is no archive of plain arrays."""
+
+    code = "NPZ_UNREADABLE"
+    rule = "no archive of plain arrays: {detail}"
+    fix = "write it with numpy.savez"

@@ -1,0 +1,45 @@
+"""Errors of the torch oracle."""
+
+from __future__ import annotations
+
+from trlm_lab.errors.root import ClaimFailed, InfrastructureError, Refused
+
+
+class OracleMissingError(InfrastructureError):
+    """The source framework is not installed, or not in the version that the oracle reads."""
+
+    code = "ORACLE_MISSING"
+    rule = "{detail}"
+    fix = "pip install 'trlm-lab[oracle]' with the versions of constraints.txt"
+
+
+class OracleModelError(Refused):
+    """A model directory that the source framework does not run as published."""
+
+    code = "ORACLE_MODEL"
+    rule = "the source framework cannot run this model directory: {detail}"
+    fix = "name a directory with config.json and all weights of a llama-family model"
+
+
+class OracleCaseError(Refused):
+    """A case that the model cannot be asked."""
+
+    code = "ORACLE_CASE"
+    rule = "{detail}"
+    fix = "change the case; the oracle neither clips nor ignores an input"
+
+
+class CaptureError(InfrastructureError):
+    """The source's forward pass failed or is not the one that the capture knows."""
+
+    code = "CAPTURE"
+    rule = "the capture of the source framework stopped: {detail}"
+    fix = "use the versions of constraints.txt, which the capture was written for"
+
+
+class CaptureUnfaithfulError(ClaimFailed):
+    """Logits that differ between a plain forward pass and one that is watched."""
+
+    code = "CAPTURE_UNFAITHFUL"
+    rule = "logits hash to {watched} under capture and to {plain} without"
+    fix = "do not use this trace; report the framework versions"

@@ -1,0 +1,29 @@
+"""Errors of the receipt store."""
+
+from __future__ import annotations
+
+from trlm_lab.errors.root import Refused
+
+
+class NodeMissingError(Refused):
+    """A node id that the store does not hold."""
+
+    code = "NODE_MISSING"
+    rule = "no node {node_id}"
+    fix = "list the nodes with `trlm receipts log`"
+
+
+class NodeCorruptError(Refused):
+    """A node file whose content makes another id."""
+
+    code = "NODE_CORRUPT"
+    rule = "the content makes the id {got}, the name says {expected}"
+    fix = "restore the file from another copy; nodes are never edited"
+
+
+class ChildMissingError(Refused):
+    """A node that names a child which is not stored."""
+
+    code = "CHILD_MISSING"
+    rule = "the child {child} is not in the store"
+    fix = "store children before their parents"

@@ -1,0 +1,76 @@
+"""The root of all errors, and the four kinds that decide the exit status."""
+
+from __future__ import annotations
+
+from string import Formatter
+from typing import Any, ClassVar
+
+
+class TrlmError(Exception):
+    """Root of all errors. `where` is the place: a file, tensor, field, byte offset or index.
+
+    Subclasses set `code` (stable, upper case), `rule` and `fix` (format strings over the facts)
+    and `exit_status` (of the command line). Facts are kept as attributes in `facts`.
+    """
+
+    code: ClassVar[str] = "TRLM"
+    rule: ClassVar[str] = "{detail}"
+    fix: ClassVar[str] = ""
+    exit_status: ClassVar[int] = 3
+
+    def __init__(self, *, where: str = "", **facts: Any) -> None:
+        wanted = {name for _, name, _, _ in Formatter().parse(self.rule + self.fix) if name}
+        missing = wanted - set(facts)
+        if missing:
+            raise TypeError(f"{type(self).__name__} lacks the facts {sorted(missing)}")
+        self.where = where
+        self.facts = facts
+        super().__init__(self.text)
+
+    @property
+    def detail(self) -> str:
+        """The broken rule with the facts filled in."""
+        return self.rule.format(**self.facts)
+
+    @property
+    def remedy(self) -> str:
+        """The likely fix with the facts filled in; empty where none is known."""
+        return self.fix.format(**self.facts)
+
+    @property
+    def text(self) -> str:
+        """One line: code, place, rule, fix."""
+        place = f" at {self.where}" if self.where else ""
+        remedy = f" Fix: {self.remedy}" if self.fix else ""
+        return f"{self.code}{place}: {self.detail}.{remedy}"
+
+    def as_finding(self) -> dict[str, str]:
+        """The machine-readable form that `trlm check` prints."""
+        return {"code": self.code, "where": self.where, "detail": self.detail, "fix": self.remedy}
+
+
+class Refused(TrlmError):
+    """Input that breaks a rule (exit status 3)."""
+
+    code = "REFUSED"
+
+
+class UsageError(TrlmError):
+    """A wrong call by the user (exit status 2)."""
+
+    code = "USAGE"
+    exit_status = 2
+
+
+class InfrastructureError(TrlmError):
+    """A missing engine, a lost device, a time limit (exit status 4)."""
+
+    code = "INFRA"
+    exit_status = 4
+
+
+class ClaimFailed(TrlmError):
+    """A claim does not hold (exit status 1)."""
+
+    code = "CLAIM_FAILED"
+    exit_status = 1
