@@ -19,12 +19,13 @@ FIGURES: tuple[tuple[str, str], ...] = (
     (
         "exactness",
         "Each engine computed every checkpoint from its own copy of the artifact's bytes. "
-        "A cell counts the checkpoints whose SHA-256 is the same as the first engine's.",
+        "A cell counts the arrays whose SHA-256 is the same as the first engine's.",
     ),
     (
         "error_by_depth",
         "Largest difference from the torch float32 oracle in the residual stream. The limit is "
-        "four times the oracle's own noise against float64, frozen before these cases ran.",
+        "four times the noise of float32 against float64 (the oracle's, or the profile's where it "
+        "is larger), measured on other cases and frozen before these ran.",
     ),
     (
         "heatmap",

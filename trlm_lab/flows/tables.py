@@ -142,40 +142,46 @@ def ulp_rows(
     bins = [("0", total.counts[0])]
     edge = 0
     while 1 << edge < last:
-        low, high = 1 << edge, (1 << (edge + 1)) - 1
-        bins.append((str(low) if low == high else f"{low}-{high}", total.counts[edge + 1]))
+        low, high = 1 << edge, (1 << (edge + 1)) - 1  # a label names the lower end
+        bins.append((str(low) if low == high else f"{low}+", total.counts[edge + 1]))
         edge += 1
-    return [*bins, (f"≥{last}", sum(total.counts[edge + 1 :]))]
+    return [*bins, (f"{last}+", sum(total.counts[edge + 1 :]))]
+
+
+#: This many nodes of one type on one level, and more, are drawn as one box.
+CROWD = 3
 
 
 def graph_levels(run: Run) -> tuple[list[list[dict[str, str]]], list[tuple[str, str]]]:
-    """Boxes by level and edges of the run's receipt graph; cases and files are counted together."""
+    """Boxes by level and edges of the run's receipt graph; a crowd of one type is one box."""
     from trlm_lab.flows.promotion import claims, promote
 
     store = run.ws.store
-    root = promote(run, claims(run))
     depth: dict[str, int] = {}
-    edges: set[tuple[str, str]] = set()
-    counts: dict[str, int] = {}
+    pairs: list[tuple[str, str]] = []
 
-    def visit(node_id: str, level: int) -> str:
-        node = store.get(node_id)
-        if node.type in ("case", "file"):
-            key = node.type
-            counts[key] = counts.get(key, 0) + 1
-        else:
-            key = node_id
-        deeper = level > depth.get(key, -1)
-        depth[key] = max(level, depth.get(key, -1))
-        if deeper:
-            for child in node.children:
-                edges.add((key, visit(child, level + 1)))
-        return key
+    def visit(node_id: str, level: int) -> None:
+        if level > depth.get(node_id, -1):
+            depth[node_id] = level
+            for child in store.get(node_id).children:
+                visit(child, level + 1)
 
-    visit(root, 0)
+    visit(promote(run, claims(run)), 0)
+    groups: dict[tuple[int, str], list[str]] = {}
+    for node_id, level in depth.items():
+        groups.setdefault((level, store.get(node_id).type), []).append(node_id)
+        pairs += [(node_id, child) for child in store.get(node_id).children]
+    box_of: dict[str, str] = {}
     levels: list[list[dict[str, str]]] = [[] for _ in range(max(depth.values()) + 1)]
-    for key, level in depth.items():
-        kind = key if key in ("case", "file") else store.get(key).type
-        label = f"{kind}s" if key == kind else f"{kind}\n{key[:8]}"
-        levels[level].append({"key": key, "type": kind, "label": label})
-    return levels, sorted(edges)
+    for (level, kind), members in groups.items():
+        for key, label in _boxes(kind, members).items():
+            levels[level].append({"key": key, "type": kind, "label": label})
+        box_of |= {m: m if len(members) < CROWD else members[0] for m in members}
+    edges = sorted({(box_of[a], box_of[b]) for a, b in pairs})
+    return levels, edges
+
+
+def _boxes(kind: str, members: list[str]) -> dict[str, str]:
+    if len(members) < CROWD:
+        return {member: f"{kind}\n{member[:8]}" for member in members}
+    return {members[0]: f"{len(members)} × {kind}"}

@@ -33,6 +33,7 @@ def error_by_depth(
     *,
     op: str = "output",
     name: str = "error_by_depth",
+    heading: str = "Error against depth",
 ) -> PlotResult:
     """Largest |candidate - oracle| of checkpoint `op` per layer, one line a series.
 
@@ -40,7 +41,9 @@ def error_by_depth(
     """
     rows = depth_rows(series, op)
     figure, axes = blank(7.2, 3.9)
-    for number, label in enumerate(series):
+    # An engine that shows logits alone has no line, and takes no place in the legend.
+    shown = dict.fromkeys(r["series"] for r in rows)
+    for number, label in enumerate(label for label in series if label in shown):
         mine = [r for r in rows if r["series"] == label]
         axes.plot(
             [r["layer"] for r in mine],
@@ -58,7 +61,7 @@ def error_by_depth(
     axes.set_ylabel("max |candidate − oracle|")
     axes.grid(axis="y", color=PALE, linewidth=0.6)
     axes.legend(frameon=False, fontsize=8, loc="best")
-    title(axes, "Error against depth", f"checkpoint {op}, largest over all cases and elements")
+    title(axes, heading, f"checkpoint {op}, largest over all cases and elements")
     return PlotResult(name, figure, rows)
 
 

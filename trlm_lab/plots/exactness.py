@@ -33,9 +33,7 @@ def exactness_matrix(
     axes.tick_params(length=0)
     for side in ("left", "bottom"):
         axes.spines[side].set_visible(False)
-    title(
-        axes, f"Same bits in {profile}", "checkpoints whose SHA-256 equals the reference engine's"
-    )
+    title(axes, f"Same bits in {profile}", "arrays with the SHA-256 of the first engine")
     return PlotResult(name, figure, list(rows))
 
 

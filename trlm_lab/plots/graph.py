@@ -26,7 +26,7 @@ def receipt_graph(
 ) -> PlotResult:
     """Draw boxes level by level; a box has the keys key, type, label."""
     widest = max(len(level) for level in levels)
-    figure, axes = blank(max(8.0, 1.25 * widest), 0.95 * len(levels) + 0.4)
+    figure, axes = blank(max(8.0, 1.3 * widest), 0.8 * len(levels) + 0.4)
     places: dict[str, tuple[float, float]] = {}
     for depth, level in enumerate(levels):
         for number, box in enumerate(level):
@@ -51,7 +51,7 @@ def _box(axes: Any, place: tuple[float, float], box: Mapping[str, Any]) -> None:
         box["label"],
         ha="center",
         va="center",
-        fontsize=7,
+        fontsize=8.5,
         color=INK,
         zorder=2,
         bbox={"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": colour, "lw": 1.3},
