@@ -1,0 +1,62 @@
+"""The scoreboard on the small model: every fault named, no sound engine flagged."""
+
+import pytest
+
+from trlm_lab.backends.faults import CATALOGUE
+from trlm_lab.bisection.scoreboard import Standing
+from trlm_lab.flows.catalogue import SOUND_ENGINES, Scored, catalogue_rows, run_catalogue
+from trlm_lab.flows.engines import runner
+from trlm_lab.flows.progress import Board
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("catalogue")]
+
+#: Kinds of fault that a catalogue over the ladder must have, whatever their names.
+KINDS = ("rope", "eps", "gqa", "mask", "scale", "gelu", "gate_up", "residual", "head", "codes",
+         "row_shifted", "bf16", "nan", "slot", "final_norm")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def scored() -> Scored:
+    """The whole catalogue on both artifacts."""
+    return run_catalogue("synthetic:llama-small", ["f32", "q8_r128"], [], Board(quiet=True))
+
+
+def whole(scored: Scored) -> list[dict[str, object]]:
+    """Rows of faults judged with every checkpoint exposed: the first of each four."""
+    rows: list[dict[str, object]] = []
+    for artifact in ("f32", "q8_r128"):
+        planted = [
+            r for r in scored.rows if r["artifact"] == artifact and r["expected"] is not None
+        ]
+        rows += planted[::4]
+    return rows
+
+
+def test_the_catalogue_covers_the_ladder() -> None:
+    assert len(list(CATALOGUE)) >= 16
+    names = " ".join(CATALOGUE)
+    for kind in KINDS:
+        assert kind in names, kind
+    assert all(row["what"] for row in catalogue_rows())
+
+
+def test_every_fault_is_named_at_its_boundary_in_every_layer(scored: Scored) -> None:
+    rows = whole(scored)
+    assert [r for r in rows if r["standing"] != Standing.NAMED.value] == []
+    for name in CATALOGUE:
+        layers = {r["layer"] for r in rows if r["fault"] == name and r["artifact"] == "q8_r128"}
+        assert layers in ({0, 2, 3}, {None}), name
+
+
+def test_hidden_checkpoints_give_an_interval_that_holds_the_fault(scored: Scored) -> None:
+    bad = (Standing.MISSED.value, Standing.MISNAMED.value)
+    assert [r for r in scored.rows if r["standing"] in bad] == []
+    assert any(r["standing"] == Standing.INTERVAL.value for r in scored.rows)
+
+
+def test_no_sound_engine_is_flagged(scored: Scored) -> None:
+    rows = [r for r in scored.rows if r["expected"] is None]
+    here = [e for e in SOUND_ENGINES if runner(e).availability().available]
+    assert sorted({r["fault"] for r in rows}) == sorted(here)
+    assert [r for r in rows if r["standing"] == Standing.FALSE_ALARM.value] == []
+    assert scored.sound
