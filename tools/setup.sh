@@ -41,20 +41,24 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
   printf '%s' "$wanted" >"$stamp"
 fi
 
-if ! .venv/bin/python -m trlm_lab.backends.browser.find >/dev/null 2>&1; then
+has_browser() {
+  .venv/bin/python -c 'from trlm_lab.backends.browser.find import find_chromium; find_chromium()' >/dev/null 2>&1
+}
+
+if ! has_browser; then
   as_root=""
   [ "$(id -u)" = 0 ] || as_root="sudo -n"
   if command -v apt-get >/dev/null && [ -f /etc/debian_version ] && ! grep -qi ubuntu /etc/os-release &&
     { [ -z "$as_root" ] || $as_root true 2>/dev/null; }; then
     say "installing the system package chromium (about 100 MB)"
     $as_root apt-get update -qq >/dev/null 2>&1 || true
-    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1 ||
-      say "missing: a browser (apt-get install chromium failed)"
+    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1 || true
   else
     say "installing Playwright's Chromium (about 170 MB)"
-    .venv/bin/python -m playwright install chromium >/dev/null 2>&1 ||
-      say "missing: a browser (try: .venv/bin/playwright install --with-deps chromium, or set TRLM_CHROMIUM)"
+    .venv/bin/python -m playwright install chromium >/dev/null 2>&1 || true
   fi
+  has_browser ||
+    say "missing: a browser (try: .venv/bin/playwright install --with-deps chromium, or set TRLM_CHROMIUM)"
 fi
 command -v rustc >/dev/null ||
   say "no rustc: the native engine will be NOT_SUPPORTED (https://rustup.rs brings it); WASM needs none"
