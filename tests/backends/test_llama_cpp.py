@@ -11,11 +11,11 @@ from trlm_lab.backends import build_peer, llama_cpp
 from trlm_lab.backends.llama_cpp import LlamaCppRunner
 from trlm_lab.backends.llama_cpp_gguf import LlamaKeys, cached_gguf, interleaved_rows
 from trlm_lab.backends.llama_cpp_process import refusal
-from trlm_lab.backends.process import verdict_of
 from trlm_lab.backends.safetensors_weights import model_dir_tensors
 from trlm_lab.base import strict_json
 from trlm_lab.base.interfaces import Runner, Subject
 from trlm_lab.base.records import SOUND, Case, CaseSuite, Outcome
+from trlm_lab.base.records.outcome import outcome_of_error
 from trlm_lab.bisection import find_first_mismatch
 from trlm_lab.errors import (
     CaseNotSupportedError,
@@ -170,7 +170,7 @@ def test_absent_it_is_not_supported_with_the_command(
     assert runner.availability().fix == "make peers"
     with pytest.raises(PeerMissingError) as caught:
         runner.open(Subject(model_dir=small_source.root))
-    assert verdict_of(caught.value) is Outcome.NOT_SUPPORTED
+    assert outcome_of_error(caught.value.code) is Outcome.NOT_SUPPORTED
     assert "make peers" in caught.value.text
 
 

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trlm_lab.backends.process import ProcessRunner, ProcessSession, verdict_of
+from trlm_lab.backends.process import ProcessRunner, ProcessSession
 from trlm_lab.backends.process_command import Limits, ProcessCommand
 from trlm_lab.backends.process_shapes import ModelShapes
 from trlm_lab.base.interfaces import BatchSession, Runner, Subject
 from trlm_lab.base.records import Case, EngineIdentity, Outcome
+from trlm_lab.base.records.outcome import outcome_of_error
 from trlm_lab.errors import (
     CaseNotSupportedError,
     ModelShapeError,
@@ -191,7 +192,7 @@ def test_a_bad_tensor_file_is_infra(subject: Subject, misdeed: str, place: str, 
     error = raised(misdeed, subject, ProcessOutputError)
     assert error.where == place
     assert word in error.detail
-    assert verdict_of(error) is Outcome.INFRA
+    assert outcome_of_error(error.code) is Outcome.INFRA
 
 
 @pytest.mark.parametrize(
@@ -207,14 +208,14 @@ def test_a_bad_tensor_file_is_infra(subject: Subject, misdeed: str, place: str, 
 )
 def test_a_bad_report_is_infra(subject: Subject, misdeed: str) -> None:
     error = raised(misdeed, subject, ProcessReportError)
-    assert verdict_of(error) is Outcome.INFRA
+    assert outcome_of_error(error.code) is Outcome.INFRA
 
 
 def test_a_crash_is_infra_with_the_last_words(subject: Subject) -> None:
     error = raised("crash", subject, ProcessCrashedError)
     assert "exit status 7" in error.text
     assert "has no layer 3" in error.text
-    assert verdict_of(error) is Outcome.INFRA
+    assert outcome_of_error(error.code) is Outcome.INFRA
 
 
 def test_a_signal_is_named(subject: Subject) -> None:
@@ -245,7 +246,7 @@ def test_a_hang_is_killed_with_its_whole_group(subject: Subject) -> None:
             session.prepare([CASE])
         grandchild = int(next(session._room.rglob("grandchild")).read_text())
     assert "waiting for a device" in caught.value.text
-    assert verdict_of(caught.value) is Outcome.INFRA
+    assert outcome_of_error(caught.value.code) is Outcome.INFRA
     assert _gone_soon(grandchild)
 
 
@@ -272,7 +273,7 @@ def test_a_case_that_is_not_supported(subject: Subject) -> None:
         assert "logits" in [o.name for o in session.run(CASE)]
         with pytest.raises(CaseNotSupportedError) as caught:
             list(session.run(masked))
-    assert verdict_of(caught.value) is Outcome.NOT_SUPPORTED
+    assert outcome_of_error(caught.value.code) is Outcome.NOT_SUPPORTED
 
 
 def test_the_reason_of_a_refusal_is_told(subject: Subject) -> None:
@@ -311,7 +312,7 @@ def test_a_missing_program(subject: Subject) -> None:
     assert not runner.availability().available
     with pytest.raises(ProgramMissingError) as caught:
         runner.open(subject)
-    assert verdict_of(caught.value) is Outcome.INFRA
+    assert outcome_of_error(caught.value.code) is Outcome.INFRA
 
 
 def _runner_file(path: Path, **fields: object) -> Path:

@@ -22,12 +22,11 @@ from trlm_lab.backends.process_request import Report, read_report, request_map, 
 from trlm_lab.backends.process_shapes import ModelShapes
 from trlm_lab.base import canon
 from trlm_lab.base.interfaces import Subject
-from trlm_lab.base.records import Availability, Case, EngineIdentity, Observation, Outcome
+from trlm_lab.base.records import Availability, Case, EngineIdentity, Observation
 from trlm_lab.errors import (
     CaseNotSupportedError,
     ModelShapeError,
     ProgramMissingError,
-    TrlmError,
 )
 
 
@@ -180,8 +179,3 @@ class ProcessSession:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-def verdict_of(error: TrlmError) -> Outcome:
-    """The outcome that an error of a backend stands for: NOT_SUPPORTED or INFRA, never a pass."""
-    return Outcome.NOT_SUPPORTED if error.code == "NOT_SUPPORTED" else Outcome.INFRA

@@ -218,25 +218,30 @@ def _inputs(case: Case) -> Iterator[Observation]:
             yield Observation(name, np.array(value, dtype=np.int64))
 
 
+#: What decides the engine's bits: whole rooms, and files of others.
+CODE_ROOMS = ("ops", "quant")
+CODE_FILES = {
+    "backends": (
+        "held_weights.py",
+        "kv_cache.py",
+        "llama_forward.py",
+        "operators.py",
+        "reference.py",
+        "safetensors_weights.py",
+        "slm_weights.py",
+        "weights.py",
+    ),
+    "slm": ("planes.py", "read.py"),
+}
+
+
 def _code_files() -> Iterator[tuple[str, Traversable]]:
     root = files("trlm_lab")
-    for room in ("ops", "backends"):
+    for room in (*CODE_ROOMS, *CODE_FILES):
         for entry in sorted((root / room).iterdir(), key=lambda e: e.name):
-            mine = room == "ops" or entry.name in CODE_FILES
+            mine = room in CODE_ROOMS or entry.name in CODE_FILES[room]
             if mine and entry.name.endswith(".py"):
                 yield f"{room}/{entry.name}", entry
-
-
-#: Files of `backends` that decide the engine's bits, beside all of `ops`.
-CODE_FILES = (
-    "kv_cache.py",
-    "llama_forward.py",
-    "operators.py",
-    "reference.py",
-    "safetensors_weights.py",
-    "slm_weights.py",
-    "weights.py",
-)
 
 
 @cache

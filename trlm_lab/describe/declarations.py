@@ -37,8 +37,11 @@ def read_documents(root: Path) -> Documents:
     """Read the documents of a model directory strictly; only `config.json` must be there.
 
     Raises:
-        JsonError, JsonDuplicateKeyError: a document is missing or no strict JSON object.
+        PartMissingError: there is no `config.json`.
+        JsonError, JsonDuplicateKeyError: a document is no strict JSON object.
     """
+    if not (root / _FILES["config"]).is_file():
+        raise PartMissingError(where=str(root), part=_FILES["config"])
     present = frozenset(name for name in _FILES.values() if (root / name).is_file())
     rows = {
         part: strict_json.load_object(root / name, where=name)

@@ -83,3 +83,11 @@ class TensorDtypeError(Refused):
     code = "TENSOR_DTYPE"
     rule = "the tensor {tensor!r} is {dtype}, snapshots hold float32"
     fix = "acquire the model directory first; that widens its weights without rounding"
+
+
+class PartMissingError(Refused):
+    """A model directory without a file that every one must have."""
+
+    code = "MISSING_PART"
+    rule = "{part} is not there"
+    fix = "give a model directory in Hugging Face layout"

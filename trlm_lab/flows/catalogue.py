@@ -19,6 +19,7 @@ from trlm_lab.base.names import llama_ladder
 from trlm_lab.base.records import CaseSuite, EffectiveConfig, Mismatch, TolerancePolicy
 from trlm_lab.bisection.scoreboard import Expectation, Scoreboard, Standing, scoreboard
 from trlm_lab.cases import random_cases
+from trlm_lab.errors import UnknownNameError
 from trlm_lab.flows.acquisition import acquire_source, describe_source
 from trlm_lab.flows.conditioning import Conditioning
 from trlm_lab.flows.engines import needs_model_dir, runner
@@ -105,6 +106,10 @@ def catalogue_rows() -> list[dict[str, Any]]:
 
 def run_catalogue(source: str, quants: list[str], only: list[str], board: Board) -> Scored:
     """Run the catalogue on a source's artifacts; `only` limits it to some fault names."""
+    for name in only:
+        if name not in CATALOGUE:
+            known = ", ".join(CATALOGUE)
+            raise UnknownNameError(where="--only", kind="fault", name=name, known=known)
     boards = {}
     with tempfile.TemporaryDirectory() as scratch:
         ws = Workspace(Path(scratch), board)

@@ -22,6 +22,7 @@ from trlm_lab.base.records import (
     Outcome,
     TraceRecord,
 )
+from trlm_lab.base.records.outcome import outcome_of_error
 from trlm_lab.errors import EngineMissingError, NoRunError, NotStoredError, TrlmError
 from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.progress import Meter
@@ -80,7 +81,7 @@ class Failed:
     @property
     def outcome(self) -> Outcome:
         """NOT_SUPPORTED where the engine says so, INFRA otherwise."""
-        return Outcome.NOT_SUPPORTED if self.error.code == "NOT_SUPPORTED" else Outcome.INFRA
+        return outcome_of_error(self.error.code)
 
 
 def run_tasks(ws: Workspace, tasks: list[Task], *, workers: int = 2) -> list[Ran | Failed]:
@@ -143,15 +144,45 @@ def _stored(ws: Workspace, task: Task, meter: Meter) -> tuple[TraceRecord, Trace
         ws.drop(path)
     with task.runner.open(task.subject) as session:
         prepare(session, task.suite.cases)
-        writer = TraceWriter(path, session.identity, dict(task.subject.ids or {}))
+        writer = _writer(ws, path, session, task)
         ws.remember(f"{task.name}.begun", inputs, True)
-        for case in task.suite.cases:
-            writer.write_case(case, session.run(case))
-            meter.advance(len(case.token_ids))
+        _write_cases(writer, session, task, meter)
     store = TraceStore(path)
     record = store.record()
     ws.remember(task.name, inputs, record.to_map())
     return record, store
+
+
+def _writer(ws: Workspace, path: Path, session: Session, task: Task) -> TraceWriter:
+    """Go on with a trace directory, keeping the cases that verify; start anew where none can be."""
+    ids = dict(task.subject.ids or {})
+    try:
+        return TraceWriter(path, session.identity, ids, verify_kept=True)
+    except TrlmError:
+        ws.drop(path)
+        return TraceWriter(path, session.identity, ids)
+
+
+def _write_cases(writer: TraceWriter, session: Session, task: Task, meter: Meter) -> None:
+    """Run every case; one that the engine does not support is left out of the trace.
+
+    Raises:
+        TrlmError: the engine supports no case at all, or fails otherwise.
+    """
+    refused: TrlmError | None = None
+    written = 0
+    for case in task.suite.cases:
+        try:
+            if writer.kept(case) is None:
+                writer.write_case(case, session.run(case))
+            written += 1
+        except TrlmError as error:
+            if outcome_of_error(error.code) is not Outcome.NOT_SUPPORTED:
+                raise
+            refused = error
+        meter.advance(len(case.token_ids))
+    if not written and refused is not None:
+        raise refused
 
 
 def _refuse_when_trusted(ws: Workspace, task: Task) -> None:

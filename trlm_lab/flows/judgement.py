@@ -68,6 +68,11 @@ class Exactness:
     node: str
 
     @property
+    def engines(self) -> tuple[str, ...]:
+        """Engines; the first is the one compared with."""
+        return self.table.engines
+
+    @property
     def equal(self) -> dict[str, int]:
         """How many arrays of each engine equal the first engine's."""
         return {row["engine"]: row["equal"] for row in self.table.counts()}
@@ -97,6 +102,7 @@ def exactness(ws: Workspace, label: str, runs: list[Ran]) -> Exactness:
         {
             "artifact": label,
             "outcome": table.outcome.value,
+            "engines": list(table.engines),
             "equal": {row["engine"]: row["equal"] for row in table.counts()},
             "total": len(table.rows),
             "exactness_blob": ws.store.put_value(table.to_map()),

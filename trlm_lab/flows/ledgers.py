@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from pathlib import Path
 
-from trlm_lab.base.records import Ledger, LedgerEntry
 from trlm_lab.flows.acquisition import acquire_source, describe_source
+from trlm_lab.flows.ledger_check import check_ranges
 from trlm_lab.flows.packing import Packed, pack_artifact
 from trlm_lab.flows.workspace import Workspace
 
@@ -28,39 +27,3 @@ def verify_ledger(snapshot: str, quant: str) -> list[dict[str, str]]:
     """Recompute both hashes of every entry from the files; findings are returned."""
     root, packed = _packed(snapshot, quant)
     return check_ranges(packed.ledger, root, packed.artifact.path)
-
-
-def check_ranges(ledger: Ledger, root: Path, artifact: Path) -> list[dict[str, str]]:
-    """Source and destination bytes of every entry against the ledger's hashes."""
-    findings = []
-    for entry in ledger.entries:
-        sides = (
-            ("LEDGER_SOURCE", root / entry.source_file, [entry.source_range], entry.source_sha256),
-            ("LEDGER_DESTINATION", artifact, destination_ranges(entry), entry.destination_sha256),
-        )
-        for code, path, ranges, expected in sides:
-            got = _ranges_sha256(path, ranges)
-            if got != expected:
-                detail = f"bytes {ranges} hash to {got[:16]}…, the ledger says {expected[:16]}…"
-                findings.append({"code": code, "where": entry.destination_name, "detail": detail})
-    return findings
-
-
-def destination_ranges(entry: LedgerEntry) -> list[tuple[int, int]]:
-    """Where the payload lies: codes and scales are hashed without the padding between them."""
-    for step in entry.transforms:
-        if "data_range" in step.parameters:
-            return [tuple(step.parameters["data_range"]), tuple(step.parameters["scales_range"])]
-    return [entry.destination_range]
-
-
-def _ranges_sha256(path: Path, ranges: list[tuple[int, int]]) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        for begin, end in ranges:
-            stream.seek(begin)
-            left = end - begin
-            while left > 0 and (chunk := stream.read(min(left, 1 << 20))):
-                digest.update(chunk)
-                left -= len(chunk)
-    return digest.hexdigest()

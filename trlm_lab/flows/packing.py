@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from trlm_lab.base import canon
-from trlm_lab.base.blobs import file_sha256, write_atomically
+from trlm_lab.base.blobs import write_atomically
 from trlm_lab.base.home import trlm_home
 from trlm_lab.base.records import Artifact, EffectiveConfig, Ledger
 from trlm_lab.errors import ArtifactUnsoundError, TrlmError
 from trlm_lab.flows.acquisition import Described, Source
 from trlm_lab.flows.identity import packer_sha256
+from trlm_lab.flows.ledger_check import check_ranges
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.inspector import inspect
 from trlm_lab.pack import derive_model_dir, pack_snapshot, quant_profile
-
-#: Quantization profiles that the main job packs.
-PROFILES = ("f32", "q8_r128")
 
 
 @dataclass(frozen=True)
@@ -44,19 +43,25 @@ def pack_artifact(ws: Workspace, source: Source, described: Described, quant: st
         [source.snapshot.snapshot_id, described.config.config_id, quant, packer_sha256()]
     )
     folder = trlm_home() / "artifacts" / key
-    found = _recall(folder, trusted=ws.trusted)
+    found = _recall(folder, source.root, trusted=ws.trusted)
     if found is None:
         found = _pack(ws, source, described, quant, folder)
     elif not ws.trusted:
         ws.board.say(f"pack {quant}: the cached artifact still verifies")
         ws.reused.append(f"pack-{quant}")
-    artifact, ledger = found
-    return Packed(artifact, ledger, _receipts(ws, source, described, artifact, ledger))
+    return Packed(found.artifact, found.ledger, _receipts(ws, source, described, found))
 
 
-def _pack(
-    ws: Workspace, source: Source, described: Described, quant: str, folder: Path
-) -> tuple[Artifact, Ledger]:
+@dataclass(frozen=True)
+class Checked:
+    """An artifact whose file, ledger and inspection were just looked at."""
+
+    artifact: Artifact
+    ledger: Ledger
+    inspection: dict[str, Any]
+
+
+def _pack(ws: Workspace, source: Source, described: Described, quant: str, folder: Path) -> Checked:
     tokenizer = source.root / "tokenizer.json"
     artifact, ledger = pack_snapshot(
         source.root,
@@ -66,30 +71,31 @@ def _pack(
         tokenizer.read_bytes() if tokenizer.exists() else b"",
         progress=ws.board.report,
     )
-    _inspect(artifact)
+    inspection = check_artifact(artifact, ledger, source.root)
     row = {**vars(artifact), "path": "model.slm", "config": described.config.to_map()}
-    record = canon.encode({"artifact": row, "ledger": ledger.to_map()})
-    write_atomically(folder / "record.cbor", record)
-    return artifact, ledger
+    record = {"artifact": row, "ledger": ledger.to_map(), "inspection": inspection}
+    write_atomically(folder / "record.cbor", canon.encode(record))
+    return Checked(artifact, ledger, inspection)
 
 
-def _recall(folder: Path, *, trusted: bool) -> tuple[Artifact, Ledger] | None:
+def _recall(folder: Path, root: Path, *, trusted: bool) -> Checked | None:
     """The cached artifact with its ledger, or None where anything about it does not verify."""
     try:
         row = canon.decode((folder / "record.cbor").read_bytes())
         config = EffectiveConfig.from_map(row["artifact"]["config"])
         artifact = Artifact(**{**row["artifact"], "path": folder / "model.slm", "config": config})
-        if not trusted:
-            _inspect(artifact)
-        return artifact, Ledger.from_map(row["ledger"])
+        ledger, inspection = Ledger.from_map(row["ledger"]), row["inspection"]
+        if not trusted and check_artifact(artifact, ledger, root) != inspection:
+            return None
+        return Checked(artifact, ledger, inspection)
     except (OSError, KeyError, TypeError, TrlmError):
         return None
 
 
 def _receipts(
-    ws: Workspace, source: Source, described: Described, artifact: Artifact, ledger: Ledger
+    ws: Workspace, source: Source, described: Described, found: Checked
 ) -> dict[str, str]:
-    store = ws.store
+    store, artifact, ledger = ws.store, found.artifact, found.ledger
     profile = quant_profile(artifact.quant_profile)
     profile_node = store.add(
         "quant_profile",
@@ -111,19 +117,30 @@ def _receipts(
     artifact_node = store.add(
         "artifact", identity, [described.nodes["effective_config"], profile_node, ledger_node]
     )
-    inspection = {"file_sha256": artifact.file_sha256, "findings": 0}
-    inspection_node = store.add("inspection", inspection, [artifact_node])
+    inspection_node = store.add("inspection", found.inspection, [artifact_node])
     return {"artifact": artifact_node, "ledger": ledger_node, "inspection": inspection_node}
 
 
-def _inspect(artifact: Artifact) -> None:
+def check_artifact(artifact: Artifact, ledger: Ledger, root: Path) -> dict[str, Any]:
+    """Inspect the file, and recompute both hashes of every ledger entry from the bytes.
+
+    Raises:
+        ArtifactUnsoundError: inspector or ledger find fault, or the file is another one.
+    """
     found = inspect(artifact.path)
-    if found.findings:
-        raise ArtifactUnsoundError(where=str(artifact.path), first=f"{found.findings[0]}")
-    if file_sha256(artifact.path) != artifact.file_sha256:
-        raise ArtifactUnsoundError(
-            where=str(artifact.path), first="another file hash than recorded"
-        )
+    wrong = [str(f) for f in found.findings]
+    wrong += [f"{f['code']} {f['where']}" for f in check_ranges(ledger, root, artifact.path)]
+    if found.file_sha256 != artifact.file_sha256:
+        wrong.append("another file hash than recorded")
+    if wrong:
+        raise ArtifactUnsoundError(where=str(artifact.path), first=wrong[0])
+    return {
+        "file_sha256": found.file_sha256,
+        "inspection_id": found.inspection_id,
+        "findings": len(found.findings),
+        "hashes": len(found.hashes),
+        "ledger_entries_verified": len(ledger.entries),
+    }
 
 
 def oracle_model_dir(ws: Workspace, source: Source, packed: Packed) -> Path:

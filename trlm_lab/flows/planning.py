@@ -7,11 +7,11 @@ from pathlib import Path
 from trlm_lab.errors import UnknownNameError
 from trlm_lab.flows.engines import ENGINES, EXACT_ENGINES, runner
 from trlm_lab.flows.plan import RunPlan
+from trlm_lab.pack import PROFILES
 
 #: The order in which an exact engine is chosen to have its arrays stored.
 _PREFERRED = ("native-scalar", "reference", "wasm-scalar@wasmtime", "wasm-scalar@chromium")
 DEMO_FAULT = "rope_pairing@15"
-PROFILES = ("f32", "q8_r128")
 
 
 def demo_plan() -> RunPlan:

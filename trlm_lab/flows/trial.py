@@ -11,13 +11,13 @@ from pathlib import Path
 
 from trlm_lab.base.interfaces import Runner, Subject
 from trlm_lab.base.records import (
-    Case,
+    FAULTS,
     CaseSuite,
     EffectiveConfig,
     Mismatch,
-    Outcome,
     TolerancePolicy,
 )
+from trlm_lab.base.records.outcome import SEVERITY, outcome_of_error
 from trlm_lab.calibrate import make_policy
 from trlm_lab.cases import random_cases
 from trlm_lab.errors import TrlmError
@@ -77,14 +77,24 @@ def bisect_model(
     model_dir = oracle_model_dir(ws, source, packed)
     ids = {"snapshot": source.snapshot.snapshot_id, "config": described.config.config_id}
     artifact = None if needs_model_dir(backend) else packed.artifact.path
+    refused: dict[str, TrlmError] = {}
     try:
-        trace = record(candidate, Subject(artifact, model_dir, ids), suite, board)
+        trace = record(candidate, Subject(artifact, model_dir, ids), suite, board, refused)
     except TrlmError as error:
-        verdict = Outcome.NOT_SUPPORTED if error.code == "NOT_SUPPORTED" else Outcome.INFRA
-        return Trial(Mismatch(verdict, note=error.text), None)
+        return Trial(Mismatch(outcome_of_error(error.code), note=error.text), None)
     oracle, policy = oracle_and_policy(ws, model_dir, packed.artifact.path, described.config, suite)
     third = Conditioning(ws, quant, oracle, Subject(artifact=packed.artifact.path, ids=ids), suite)
-    return Trial(third.bisect(trace, policy), policy)
+    found = third.bisect(trace, policy, cases=list(trace.case_ids()))
+    return Trial(_with_refusals(found, refused), policy)
+
+
+def _with_refusals(found: Mismatch, refused: dict[str, TrlmError]) -> Mismatch:
+    """A fault outranks a case that could not be judged; such a case outranks a pass."""
+    if not refused or found.verdict in FAULTS:
+        return found
+    verdicts = {case: outcome_of_error(error.code) for case, error in refused.items()}
+    case_id = min(verdicts, key=lambda case: SEVERITY.index(verdicts[case]))
+    return Mismatch(verdicts[case_id], case_id=case_id, note=refused[case_id].text)
 
 
 def oracle_and_policy(
@@ -110,16 +120,30 @@ def oracle_and_policy(
     return record(torch, subject, suite, ws.board), policy
 
 
-def record(engine: Runner, subject: Subject, suite: CaseSuite, board: Board) -> MemoryTrace:
-    """Run a suite in an engine and keep its observations in memory."""
-    cases: tuple[Case, ...] = suite.cases
+def record(
+    engine: Runner,
+    subject: Subject,
+    suite: CaseSuite,
+    board: Board,
+    refused: dict[str, TrlmError] | None = None,
+) -> MemoryTrace:
+    """Run a suite in an engine and keep its observations in memory.
+
+    With `refused`, errors of single cases are collected there and the other cases still run;
+    where every case fails the last error is raised.
+    """
     with (
         board.meter(f"{engine.name} on {suite.name}", suite.tokens, "tokens") as meter,
         engine.open(subject) as session,
     ):
-        prepare(session, cases)
+        prepare(session, suite.cases)
         trace = MemoryTrace(session.identity, dict(subject.ids or {}))
-        for case in cases:
-            trace.write_case(case, session.run(case))
+        for case in suite.cases:
+            try:
+                trace.write_case(case, session.run(case))
+            except TrlmError as error:
+                if refused is None or len(refused) + 1 == len(suite.cases):
+                    raise
+                refused[case.case_id] = error
             meter.advance(len(case.token_ids))
     return trace

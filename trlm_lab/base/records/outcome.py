@@ -41,3 +41,8 @@ SEVERITY: tuple[Outcome, ...] = (
 def worst(outcomes: list[Outcome]) -> Outcome:
     """The most severe outcome of a non-empty group."""
     return min(outcomes, key=SEVERITY.index)
+
+
+def outcome_of_error(code: str) -> Outcome:
+    """What an error of a backend stands for: NOT_SUPPORTED or INFRA, never a pass."""
+    return Outcome.NOT_SUPPORTED if code == Outcome.NOT_SUPPORTED.value else Outcome.INFRA

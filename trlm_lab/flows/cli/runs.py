@@ -61,7 +61,17 @@ def _conform(plan: RunPlan, out: Path, *, fresh: bool, as_json: bool) -> int:
         done = conform(plan, out, board, fresh=fresh)
         board.say(f"done in {time.monotonic() - started:.0f} s, {len(done.reused)} results reused")
     _show(done, as_json=as_json)
-    return 0 if done.holds else 1
+    return _status(done)
+
+
+def _status(done: Conformance) -> int:
+    """A claim that fails outranks an engine that could not run."""
+    from trlm_lab.base.records import FAULTS, Outcome
+
+    if done.holds:
+        return 0
+    outcomes = {c.outcome for c in done.claims}
+    return 4 if Outcome.INFRA in outcomes and not outcomes & FAULTS else 1
 
 
 def _show(done: Conformance, *, as_json: bool) -> None:
