@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab.base import strict_json
+from trlm_lab.errors import PartMissingError
 
 ROLES = ("bos", "eos", "pad", "unk")
 

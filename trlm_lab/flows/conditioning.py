@@ -55,7 +55,14 @@ class Conditioning:
 
     def compare(self, candidate: TraceView, policy: TolerancePolicy) -> Comparison:
         """Compare every case; those beyond their limits once more with their noise known."""
-        first = compare_traces(self.oracle, candidate, policy)
+        cases = self.oracle.case_ids()
+        rows = []
+        with self.ws.board.meter(f"compare on {self.label}", len(cases), "cases") as meter:
+            for case_id in cases:
+                one = compare_traces(self.oracle, candidate, policy, cases=[case_id])
+                rows += one.cases
+                meter.advance()
+        first = Comparison(self.oracle.trace_id, candidate.trace_id, policy.policy_id, tuple(rows))
         beyond = {c.case_id for c in first.cases if c.outcome in FAULTS}
         if not beyond:
             return first
@@ -64,8 +71,8 @@ class Conditioning:
             self.oracle, candidate, policy, cases=sorted(beyond), noise=self.known
         )
         new = {c.case_id: c for c in again.cases}
-        cases = tuple(new.get(c.case_id, c) for c in first.cases)
-        return Comparison(first.reference_id, first.candidate_id, first.policy_id, cases)
+        merged = tuple(new.get(c.case_id, c) for c in first.cases)
+        return Comparison(first.reference_id, first.candidate_id, first.policy_id, merged)
 
     def bisect(
         self,

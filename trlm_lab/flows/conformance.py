@@ -61,9 +61,10 @@ def _planted_line(run: Run) -> str:
 def seal(ws: Workspace, promotion: str, notebooks: list[str]) -> str:
     """List every file, bind the list into the root node, and write the receipt file."""
     report_blob = ws.store.blobs.put((ws.out / "report.html").read_bytes())
+    files = ws.store.put_value(list_files(ws.out, ws.board.report))
     root = ws.store.add(
         "report",
-        {"report_blob": report_blob, "files_blob": ws.store.put_value(list_files(ws.out))},
+        {"report_blob": report_blob, "files_blob": files},
         [promotion, *notebooks],
     )
     write_atomically(ws.out / RECEIPT_FILE, receipt_text(root).encode())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FIGURES: tuple[tuple[str, str], ...] = (
     (
         "exactness",
-        "Each engine computed every checkpoint from its own copy of the artifact's bytes. "
+        "Each engine read the artifact for itself and computed every checkpoint from it. "
         "A cell counts the arrays whose SHA-256 is the same as the first engine's.",
     ),
     (
@@ -26,6 +26,11 @@ FIGURES: tuple[tuple[str, str], ...] = (
         "Largest difference from the torch float32 oracle in the residual stream. The limit is "
         "four times the noise of float32 against float64 (the oracle's, or the profile's where it "
         "is larger), measured on other cases and frozen before these ran.",
+    ),
+    (
+        "error_by_depth_quantized",
+        "The same on the quantized artifact. Its oracle runs the artifact's dequantized weights, "
+        "so that this is engine error alone.",
     ),
     (
         "heatmap",

@@ -16,13 +16,20 @@ from trlm_lab.base.records import (
 from trlm_lab.base.records.outcome import worst
 from trlm_lab.compare import exact_equality
 from trlm_lab.errors import TrlmError
-from trlm_lab.receipts import ReceiptStore, VerifyReport, verify_store, walk
+from trlm_lab.receipts import (
+    Progress,
+    ReceiptStore,
+    VerifyReport,
+    silent,
+    verify_store,
+    walk,
+)
 from trlm_lab.traces import TraceStore
 
 
-def verify_directory(directory: Path) -> VerifyReport:
+def verify_directory(directory: Path, progress: Progress = silent) -> VerifyReport:
     """Everything that `receipts.verify_store` checks, then each claim from its evidence."""
-    report = verify_store(directory)
+    report = verify_store(directory, progress)
     if report.root is None or not report.sound:
         return report
     store = ReceiptStore(directory)

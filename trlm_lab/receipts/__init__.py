@@ -2,14 +2,16 @@
 
 from trlm_lab.receipts.graph import ancestors, render_graph, walk
 from trlm_lab.receipts.store import ReceiptStore
-from trlm_lab.receipts.verify import Finding, VerifyReport, verify_store
+from trlm_lab.receipts.verify import Finding, Progress, VerifyReport, silent, verify_store
 
 __all__ = [
     "Finding",
+    "Progress",
     "ReceiptStore",
     "VerifyReport",
     "ancestors",
     "render_graph",
+    "silent",
     "verify_store",
     "walk",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,14 @@ from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.records import Node
 from trlm_lab.errors import TrlmError
 from trlm_lab.receipts.store import ReceiptStore
+
+#: Called with what is being done, the units done, and all units.
+Progress = Callable[[str, int, int], None]
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """Report nothing."""
+
 
 RECEIPT_FILE = "receipt.json"
 RECEIPT_SCHEMA = "trlm.receipt.v1"
@@ -114,9 +123,15 @@ def _check_reachable(store: ReceiptStore, root: str, report: VerifyReport) -> No
             report.fail("ROOT_INCOMPLETE", f"under root {root[:12]}", error.detail)
 
 
-def check_files(directory: Path, rows: list[list[Any]], report: VerifyReport) -> None:
+def check_files(
+    directory: Path,
+    rows: list[list[Any]],
+    report: VerifyReport,
+    progress: Progress = silent,
+) -> None:
     """Check listed files (path, size, SHA-256) below `directory`; unlisted ones are notes."""
-    for relative, size, sha256 in rows:
+    for done, (relative, size, sha256) in enumerate(rows):
+        progress("check every listed file", done + 1, len(rows))
         path = directory / relative
         if not path.is_file():
             report.fail("FILE_MISSING", str(path), "listed in the receipt and not here")
@@ -134,18 +149,21 @@ def check_files(directory: Path, rows: list[list[Any]], report: VerifyReport) ->
             )
 
 
-def list_files(directory: Path) -> list[list[Any]]:
+def list_files(directory: Path, progress: Progress = silent) -> list[list[Any]]:
     """Rows (path, size, SHA-256) of every file outside the store itself, sorted by path."""
     rows: list[list[Any]] = []
-    for path in sorted(p for p in directory.rglob("*") if p.is_file()):
+    paths = sorted(p for p in directory.rglob("*") if p.is_file())
+    for done, path in enumerate(paths):
+        progress("list and hash every file", done, len(paths))
         relative = path.relative_to(directory).as_posix()
         if relative.split("/")[0] in ("nodes", "blobs") or relative == RECEIPT_FILE:
             continue
         rows.append([relative, path.stat().st_size, file_sha256(path)])
+    progress("list and hash every file", len(paths), len(paths))
     return rows
 
 
-def verify_store(directory: Path) -> VerifyReport:
+def verify_store(directory: Path, progress: Progress = silent) -> VerifyReport:
     """Verify everything under `directory`; never raises on bad content."""
     report = VerifyReport()
     report.root = read_receipt(directory, report)
@@ -163,5 +181,5 @@ def verify_store(directory: Path) -> VerifyReport:
     except TrlmError as error:
         report.fail(error.code, error.where, error.detail)
         return report
-    check_files(directory, rows, report)
+    check_files(directory, rows, report, progress)
     return report

@@ -19,9 +19,14 @@ def register(app: typer.Typer) -> None:
 
 def verify(directory: Path, json: Json = False) -> int:
     """Re-check every hash, node, claim and blob of a receipt store, as a stranger would."""
+    from trlm_lab.errors import PathMissingError
+    from trlm_lab.flows.progress import Board
     from trlm_lab.flows.verification import verify_directory
 
-    report = verify_directory(directory)
+    if not directory.is_dir():
+        raise PathMissingError(where=str(directory))
+    with Board() as board:
+        report = verify_directory(directory, board.report)
     if json:
         emit_json(
             {
