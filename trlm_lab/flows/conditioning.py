@@ -12,7 +12,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from trlm_lab.base.interfaces import Subject, TraceView
-from trlm_lab.base.records import FAULTS, CaseSuite, Comparison, Mismatch, TolerancePolicy
+from trlm_lab.base.records import (
+    FAULTS,
+    CaseComparison,
+    CaseSuite,
+    Comparison,
+    Mismatch,
+    TolerancePolicy,
+)
 from trlm_lab.bisection import find_first_mismatch
 from trlm_lab.compare import compare_traces
 from trlm_lab.flows.calibration import measure_floors
@@ -56,7 +63,7 @@ class Conditioning:
     def compare(self, candidate: TraceView, policy: TolerancePolicy) -> Comparison:
         """Compare every case; those beyond their limits once more with their noise known."""
         cases = self.oracle.case_ids()
-        rows = []
+        rows: list[CaseComparison] = []
         with self.ws.board.meter(f"compare on {self.label}", len(cases), "cases") as meter:
             for case_id in cases:
                 one = compare_traces(self.oracle, candidate, policy, cases=[case_id])
