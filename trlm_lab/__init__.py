@@ -1,3 +1,38 @@
-"""Workbench for numerical conformance of language models from source to browser."""
+"""Workbench for numerical conformance of language models from source to browser.
+
+The names below are the vocabulary of a notebook; each is imported when it is first used, so that
+`import trlm_lab` stays light.
+"""
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Case": "trlm_lab.base.records",
+    "CaseSuite": "trlm_lab.base.records",
+    "Outcome": "trlm_lab.base.records",
+    "Run": "trlm_lab.flows.run",
+    "Subject": "trlm_lab.base.interfaces",
+    "TraceStore": "trlm_lab.traces",
+    "acquire": "trlm_lab.acquire",
+    "compare_traces": "trlm_lab.compare",
+    "find_first_mismatch": "trlm_lab.bisection",
+    "inspect": "trlm_lab.inspector",
+    "load_suite": "trlm_lab.cases",
+    "runner": "trlm_lab.flows.engines",
+    "verify_directory": "trlm_lab.flows.verification",
+}
+
+__all__ = ["__version__", *sorted(_HOMES)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'trlm_lab' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

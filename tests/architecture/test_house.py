@@ -99,6 +99,15 @@ def test_import_is_light() -> None:
     assert out.strip() == "[]"
 
 
+def test_public_names_are_where_they_are_said_to_be() -> None:
+    import trlm_lab
+
+    for name in trlm_lab.__all__:
+        assert getattr(trlm_lab, name) is not None
+    with pytest.raises(AttributeError):
+        _ = trlm_lab.no_such_name
+
+
 def test_every_skip_has_a_reason_on_the_page() -> None:
     """A test may skip only with a reason that tests/skips.md lists."""
     page = (ROOT / "tests" / "skips.md").read_text()

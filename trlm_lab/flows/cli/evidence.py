@@ -54,7 +54,7 @@ def receipts(
 ) -> int:
     """Look into the receipt store."""
     from trlm_lab.errors import UnknownNameError
-    from trlm_lab.receipts import ReceiptStore, VerifyReport, render_graph
+    from trlm_lab.receipts import ReceiptStore, VerifyReport, render_graph, walk
     from trlm_lab.receipts.verify import read_receipt
 
     store = ReceiptStore(directory)
@@ -68,8 +68,13 @@ def receipts(
                     "children": list(shown.children)}  # fmt: skip
         emit_json(document)
     elif action == "graph":
-        root = store.find(node) if node else read_receipt(directory, VerifyReport())
-        print(render_graph(store, str(root)))
+        root = store.find(node) if node else str(read_receipt(directory, VerifyReport()))
+        if json:
+            emit_json(
+                [{"id": i, "type": n.type, "children": n.children} for i, n in walk(store, root)]
+            )
+        else:
+            print(render_graph(store, root))
     else:
         raise UnknownNameError(kind="action", name=action, known="log, show, graph")
     return 0
