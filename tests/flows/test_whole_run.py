@@ -17,6 +17,7 @@ from trlm_lab.base.interfaces import Runner
 from trlm_lab.base.records import Outcome
 from trlm_lab.flows.conformance import NOTEBOOK_NAMES, conform
 from trlm_lab.flows.engines import EXACT_ENGINES, runner
+from trlm_lab.flows.planning import run_plan
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.verification import verify_directory
 from trlm_lab.receipts import ReceiptStore, walk
@@ -129,6 +130,17 @@ def test_a_damaged_trace_is_not_reused(small_run: SmallRun, tmp_path: Path) -> N
     assert "torch-f32-small-judged" not in again.reused
     assert again.holds
     assert ids_by_type(copy)["comparison"] == ids_by_type(small_run.out)["comparison"]
+
+
+def test_a_relative_directory_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan = run_plan("synthetic:llama-small", "reference", "", "", "f32", "")
+    done = conform(plan, Path("some/where"), Board(quiet=True))
+    assert done.holds
+    assert Path.cwd() == tmp_path
+    assert verify_directory(tmp_path / "some" / "where").findings == []
 
 
 @pytest.mark.parametrize("seconds", [4.0, 9.0])

@@ -48,7 +48,7 @@ def test_error_by_depth_has_one_row_a_layer() -> None:
     assert [(r["layer"], r["max_abs"]) for r in drawn.table] == [(i, 0.5) for i in range(LAYERS)]
     assert min(size(drawn.png())) > 300
     labels = [t.get_text() for t in drawn.figure.axes[0].get_legend().get_texts()]
-    assert labels == ["engine", "frozen limit", "noise floor"]
+    assert labels == ["engine", "frozen limit", "oracle noise"]
 
 
 def test_the_heatmap_marks_what_is_beyond_the_limit() -> None:

@@ -83,3 +83,11 @@ class NpzUnreadableError(Refused):
     code = "NPZ_UNREADABLE"
     rule = "no archive of plain arrays: {detail}"
     fix = "write it with numpy.savez"
+
+
+class RunInterruptedError(InfrastructureError):
+    """A worker that stops because the run was interrupted."""
+
+    code = "INTERRUPTED"
+    rule = "the run was interrupted"
+    fix = "run the same command again to go on"

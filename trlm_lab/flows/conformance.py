@@ -33,6 +33,7 @@ class Conformance:
 def conform(plan: RunPlan, out: Path, board: Board, *, fresh: bool = False) -> Conformance:
     """Run every stage, execute the notebooks, write the report and seal the receipt."""
     ws = Workspace(out, board, fresh=fresh)
+    out = ws.out
     # Until it is sealed again the directory makes no claim.
     (out / RECEIPT_FILE).unlink(missing_ok=True)
     run = Run(plan, ws)
@@ -40,7 +41,7 @@ def conform(plan: RunPlan, out: Path, board: Board, *, fresh: bool = False) -> C
     promotion = promote(run, rows)
     reused = tuple(ws.reused)
     _ = run.quantization
-    notebooks = run_notebooks(ws, NOTEBOOK_NAMES, {"out": str(out.resolve())}, [promotion])
+    notebooks = run_notebooks(ws, NOTEBOOK_NAMES, {"out": str(out)}, [promotion])
     report = write_report(run, rows, promotion)
     receipt = seal(ws, promotion, [n.node for n in notebooks])
     holds = bool(ws.store.get(promotion).metadata["holds"])

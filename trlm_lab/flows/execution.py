@@ -87,7 +87,12 @@ class Failed:
 def run_tasks(ws: Workspace, tasks: list[Task], *, workers: int = 2) -> list[Ran | Failed]:
     """Run tasks, `workers` at a time, in the order given; one task's error spares the others."""
     with ThreadPoolExecutor(max_workers=workers) as pool:
-        return list(pool.map(lambda task: _guarded(ws, task), tasks))
+        try:
+            return list(pool.map(lambda task: _guarded(ws, task), tasks))
+        except BaseException:
+            # Running workers stop at their next case; waiting ones never start.
+            ws.board.cancelled.set()
+            raise
 
 
 def _guarded(ws: Workspace, task: Task) -> Ran | Failed:
@@ -103,7 +108,7 @@ def _guarded(ws: Workspace, task: Task) -> Ran | Failed:
 
 def run_task(ws: Workspace, task: Task) -> Ran:
     """Run one task and write its receipt."""
-    title = f"{task.engine} on {task.label}"
+    title = f"{task.engine} on {task.label}, {task.suite.name}"
     with ws.board.meter(title, task.suite.tokens, "tokens") as meter:
         ran = _stored(ws, task, meter) if task.keep else _digested(ws, task, meter)
     record, view = ran
@@ -137,6 +142,7 @@ def _stored(ws: Workspace, task: Task, meter: Meter) -> tuple[TraceRecord, Trace
     inputs = _inputs(task)
     known = ws.recall(task.name, inputs)
     if known is not None and _still_sound(ws, path, known):
+        meter.title += " (stored arrays verified)"
         meter.advance(task.suite.tokens)
         return TraceRecord.from_map(known), TraceStore(path)
     _refuse_when_trusted(ws, task)

@@ -119,7 +119,6 @@ def _execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
                 progress_bar=False,
                 # The kernel warns of its loopback transport on every start.
                 extra_arguments=["--IPKernelApp.log_level=50"],
-                cwd=str(source.parent),
             )
     except papermill.PapermillExecutionError as error:
         last = str(error).strip().splitlines()[-1]

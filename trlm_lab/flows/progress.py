@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+from trlm_lab.errors import RunInterruptedError
+
 #: Without a terminal a running stage says how far it is at most this often, in seconds.
 LINE_EVERY = 10.0
 
@@ -24,15 +26,22 @@ class Meter:
         self.handle: Any = None
 
     def advance(self, amount: float = 1.0) -> None:
-        """Report `amount` more units done."""
+        """Report `amount` more units done.
+
+        Raises:
+            RunInterruptedError: the run was interrupted; the worker stops here.
+        """
         self.done += amount
+        if self._board.cancelled.is_set():
+            raise RunInterruptedError(where=self.title)
         self._board.changed(self)
 
     @property
     def left(self) -> float | None:
-        """Seconds left by the mean rate so far, or None before the first unit."""
+        """Seconds left by the mean rate so far, or None before a tenth is done."""
         spent = time.monotonic() - self.started
-        return spent * (self.total - self.done) / self.done if self.done else None
+        early = self.done < 0.1 * self.total or not self.done
+        return None if early else spent * (self.total - self.done) / self.done
 
 
 class Board:
@@ -42,6 +51,7 @@ class Board:
         self.quiet = quiet
         self._lock = threading.Lock()
         self._bars: Any = None
+        self.cancelled = threading.Event()
         self._reported: dict[str, Meter] = {}
 
     def __enter__(self) -> Board:
@@ -124,4 +134,6 @@ class Board:
                 self._bars.remove_task(meter.handle)
         if spent > 1.0:
             amount = f"{meter.done:.0f} {meter.unit} in " if meter.unit else ""
+            if meter.done < meter.total:
+                amount = f"stopped at {meter.done:.0f} of {meter.total:.0f} {meter.unit} after "
             self.say(f"  {meter.title}: {amount}{spent:.1f} s")

@@ -45,7 +45,7 @@ def _missing_claims(run: Run) -> list[Claim]:
     """Engines that failed or were not found: never a pass, and never silent."""
     subject = run.described.nodes["effective_config"]
     rows = [
-        Claim("C7 layers", "the engine runs", f.task.engine, f.task.label, f.outcome,
+        Claim("C8 logits", "the engine runs", f.task.engine, f.task.label, f.outcome,
               f.error.text, run.packed[f.task.label].nodes["artifact"])
         for f in run.failures
     ]  # fmt: skip

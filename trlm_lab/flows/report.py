@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from trlm_lab import __version__
 from trlm_lab.base.blobs import write_atomically
 from trlm_lab.base.records import FAULTS, SOUND, Outcome
+from trlm_lab.flows.tables import logit_rows, worst_rows
 
 if TYPE_CHECKING:
     from trlm_lab.flows.promotion import Claim
@@ -34,14 +35,24 @@ FIGURES: tuple[tuple[str, str], ...] = (
     ),
     (
         "heatmap",
-        "Every checkpoint of every layer. White is the limit; blue is below it, red beyond.",
+        "Every checkpoint of every layer, the largest over all cases. White is the limit; blue is "
+        "below it, red beyond. Where both sides are bit-equal (the lookup) the cell is darkest.",
     ),
-    ("ulp_histogram", "The same differences counted in float32 steps."),
+    (
+        "ulp_histogram",
+        "Differences of the residual stream (checkpoint output, all layers and cases) counted in "
+        "float32 steps; a label is the lower end of its bin.",
+    ),
     (
         "quantization_by_depth",
-        "Not an engine error: the oracle on the artifact's weights against the source's.",
+        "Not an engine error: the oracle on the artifact's weights against the oracle on the "
+        "source's, relative to the RMS of the residual stream. Weights that come from a quantized "
+        "file say little about what quantization costs a float model.",
     ),
-    ("receipt_graph", "What `trlm verify` walks: each box is content-addressed over its children."),
+    (
+        "receipt_graph",
+        "What trlm verify walks: each box is addressed by its content and its children.",
+    ),
 )
 
 
@@ -68,12 +79,25 @@ def write_report(run: Run, rows: list[Claim], promotion: str) -> Path:
         artifacts=[p.artifact for p in run.packed.values()],
         claims=[{**c.row(), "mood": mood(c.outcome)} for c in rows],
         planted=run.planted,
+        headline=headline(rows),
+        logits=logit_rows(run.judged),
+        worst={
+            f"{engine} on {label}": worst_rows(j.comparison, count=5)
+            for (engine, label), j in run.judged.items()
+        },
         figures=_figures(run.ws.figures),
         notebooks=sorted(p.name for p in run.ws.notebooks.glob("*.html")),
     )
     path = run.ws.out / "report.html"
     write_atomically(path, page.encode())
     return path
+
+
+def headline(rows: list[Claim]) -> str:
+    """One sentence: how many claims, and how they came out."""
+    counts = {o: sum(c.outcome is o for c in rows) for o in Outcome}
+    parts = [f"{n} {o.value}" for o, n in counts.items() if n]
+    return f"{len(rows)} claims: {', '.join(parts)}."
 
 
 def mood(outcome: Outcome) -> str:

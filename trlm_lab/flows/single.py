@@ -31,7 +31,11 @@ from trlm_lab.traces import (
 def suite_of(cases: str) -> CaseSuite:
     """A suite by name, or from a case file."""
     path = Path(cases)
-    return load_suite(path if path.suffix == ".json" or path.exists() else cases)
+    if path.suffix != ".json" and not path.exists():
+        return load_suite(cases)
+    if not path.exists():
+        raise PathMissingError(where=cases)
+    return load_suite(path.resolve())
 
 
 def open_trace(path: Path) -> TraceView:

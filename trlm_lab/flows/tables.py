@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from trlm_lab.base.interfaces import TraceView
 from trlm_lab.base.names import LAYER_CHECKPOINTS, is_checkpoint, parse_checkpoint
-from trlm_lab.base.records import Comparison, TolerancePolicy
+from trlm_lab.base.records import Comparison, PolicyEntry, TolerancePolicy
 from trlm_lab.metrics import UlpHistogram, ulp_histogram
 
 if TYPE_CHECKING:
+    from trlm_lab.flows.judgement import Judged
     from trlm_lab.flows.run import Run
 
 
@@ -84,22 +85,48 @@ def _long(item: Any) -> bool:
 
 
 def limit_rows(policy: TolerancePolicy) -> list[dict[str, Any]]:
-    """Smallest and largest floor and limit of each operator over the layers."""
-    groups: dict[str, list[tuple[float, float]]] = {}
+    """Largest oracle noise, profile error and limit of each operator over the layers."""
+    groups: dict[str, list[PolicyEntry]] = {}
     for entry in policy.entries:
-        op = parse_checkpoint(entry.checkpoint).op
-        groups.setdefault(op, []).append((entry.floor, entry.limit))
+        groups.setdefault(parse_checkpoint(entry.checkpoint).op, []).append(entry)
     order = ["embedding", *LAYER_CHECKPOINTS, "final_norm", "logits"]
     return [
         {
             "operator": op,
-            "floor, least": min(f for f, _ in groups[op]),
-            "floor, most": max(f for f, _ in groups[op]),
-            "limit, most": max(x for _, x in groups[op]),
+            "oracle noise, most": max(e.floor for e in groups[op]),
+            "profile error, most": max(e.algorithm for e in groups[op]),
+            "limit, least": min(e.limit for e in groups[op]),
+            "limit, most": max(e.limit for e in groups[op]),
         }
         for op in order
         if op in groups
     ]
+
+
+def logit_rows(judged: Mapping[tuple[str, str], Judged]) -> list[dict[str, Any]]:
+    """What the differences mean for the next token: worst KL, greedy agreement, error and limit."""
+    rows = []
+    for (engine, artifact), found in judged.items():
+        points = [
+            p for c in found.comparison.cases for p in c.checkpoints
+            if p.checkpoint == "logits" and p.logits is not None and p.metrics is not None
+        ]  # fmt: skip
+        if not points:
+            continue
+        figures = [p.logits for p in points if p.logits is not None]
+        rows.append(
+            {
+                "engine": engine,
+                "artifact": artifact,
+                "max error": max(p.metrics.max_abs for p in points if p.metrics),
+                "limit": points[0].limit,
+                "max KL (nats)": max(f.kl_forward_max for f in figures),
+                "same greedy token": f"{sum(f.top1_equal for f in figures)} of "
+                f"{sum(f.positions for f in figures)}",
+                "least margin": min(f.margin_min for f in figures),
+            }
+        )
+    return rows
 
 
 def worst_rows(comparison: Comparison, *, count: int = 12) -> list[dict[str, Any]]:

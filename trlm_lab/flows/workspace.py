@@ -36,6 +36,8 @@ class Workspace:
     reused: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        # Kernels and workers may run elsewhere: a relative path would mean another place there.
+        self.out = self.out.resolve()
         self.out.mkdir(parents=True, exist_ok=True)
         self.store = ReceiptStore(self.out)
 

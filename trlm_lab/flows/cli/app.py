@@ -17,6 +17,9 @@ _PARSER_ERROR: type[Exception] = next(
     c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException"
 )
 
+INTERRUPTED = 130
+INTERRUPTED_TEXT = "trlm: interrupted; run the same command again to go on"
+
 app = typer.Typer(
     name="trlm",
     help="Numerical conformance of language models, from source to browser.",
@@ -45,6 +48,8 @@ def run(arguments: list[str]) -> int:
     """Run the command line; returns the exit status."""
     try:
         status = app(arguments, prog_name="trlm", standalone_mode=False)
+        if status == INTERRUPTED:
+            print(INTERRUPTED_TEXT, file=sys.stderr)
         return status if isinstance(status, int) else 0
     except TrlmError as error:
         return report_error(error, as_json="--json" in arguments)
@@ -52,8 +57,8 @@ def run(arguments: list[str]) -> int:
         error.show(file=sys.stderr)  # type: ignore[attr-defined]
         return 2
     except (typer.Abort, KeyboardInterrupt):
-        print("trlm: interrupted; run the same command again to go on", file=sys.stderr)
-        return 130
+        print(INTERRUPTED_TEXT, file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader (head, say) has gone; nothing more to say to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -42,7 +42,11 @@ def verify(directory: Path, json: Json = False) -> int:
         for finding in report.findings:
             print(f"{finding.level} {finding.code} at {finding.where}: {finding.detail}")
         print(f"{report.nodes} nodes, {report.blobs} blobs, {report.files} files checked")
-        print(f"{'sound' if report.sound else 'NOT SOUND'}  {report.root}")
+        unsealed = any(f.code == "RECEIPT_MISSING" for f in report.findings)
+        if unsealed:
+            print("not sealed: no run has finished here; run it again to go on")
+        else:
+            print(f"{'sound' if report.sound else 'NOT SOUND'}  {report.root}")
     return 0 if report.sound else 1
 
 

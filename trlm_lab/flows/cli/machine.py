@@ -35,8 +35,11 @@ def doctor(json: Json = False) -> int:
             "how to get it": row["fix"],
         }
         for row in document["engines"]
+        if not row["fix"].startswith("not part of")
     ]
     emit_table(rows, f"trlm_lab {document['trlm_lab']}, Python {document['python']}")
+    planned = [r["name"] for r in document["engines"] if r["fix"].startswith("not part of")]
+    print(f"planned, not part of this version: {', '.join(planned)}")
     return 0
 
 

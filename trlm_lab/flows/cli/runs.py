@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -29,6 +30,9 @@ def demo(out: Out = Path("reports/demo"), fresh: Fresh = False, json: Json = Fal
     """The main job on the real SmolLM2-135M-Instruct: every engine, every checkpoint, a report."""
     from trlm_lab.flows.planning import demo_plan
 
+    print(
+        "SmolLM2-135M-Instruct: about 3 minutes on two quiet cores, 6 GB of disk", file=sys.stderr
+    )
     return _conform(demo_plan(), out, fresh=fresh, as_json=json)
 
 

@@ -121,7 +121,8 @@ def bisect(
     if json:
         emit_json({**answer.to_map(), "policy_id": trial.policy and trial.policy.policy_id})
     else:
-        rows = [{"": k, "value": v} for k, v in answer.to_map().items() if k != "examined"]
+        shown = {k: v for k, v in answer.to_map().items() if k != "examined" and v is not None}
+        rows = [{"": k, "value": v} for k, v in shown.items() if v != ""]
         emit_table(rows, answer.verdict.value)
     if answer.verdict in SOUND:
         return 0
