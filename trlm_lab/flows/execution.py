@@ -145,6 +145,8 @@ def _stored(ws: Workspace, task: Task, meter: Meter) -> tuple[TraceRecord, Trace
         meter.title += " (stored arrays verified)"
         meter.advance(task.suite.tokens)
         return TraceRecord.from_map(known), TraceStore(path)
+    if known is not None:
+        ws.reused.remove(task.name)
     _refuse_when_trusted(ws, task)
     if path.exists() and ws.recall(f"{task.name}.begun", inputs) is None:
         ws.drop(path)
