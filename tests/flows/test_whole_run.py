@@ -143,6 +143,15 @@ def test_a_relative_directory_from_elsewhere(
     assert verify_directory(tmp_path / "some" / "where").findings == []
 
 
+def test_a_first_run_in_an_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the run itself builds (snapshot, artifact, native library) must not unsettle it."""
+    monkeypatch.setenv("TRLM_HOME", str(tmp_path / "home"))
+    plan = run_plan("synthetic:llama-small", "native-scalar,reference", "", "", "q8_r128", "")
+    done = conform(plan, tmp_path / "out", Board(quiet=True))
+    assert done.holds
+    assert {c.engine for c in done.claims} >= {"native-scalar", "reference", "torch"}
+
+
 @pytest.mark.parametrize("seconds", [4.0, 9.0])
 def test_a_killed_run_goes_on(small_run: SmallRun, tmp_path: Path, seconds: float) -> None:
     out = tmp_path / "killed"

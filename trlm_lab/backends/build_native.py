@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,20 +76,25 @@ def wanted_build(features: tuple[str, ...] = ()) -> NativeBuild:
     )
 
 
+#: Two engines of one process would compile the same library twice.
+_ONE_AT_A_TIME = threading.Lock()
+
+
 def built(build: NativeBuild) -> Path:
     """The library of `build`, compiled where it is not there yet.
 
     Raises:
         NativeBuildError: the compiler or the linker failed.
     """
-    if not build.path.is_file():
-        room = build.path.parent
-        room.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".tmp-", dir=room.parent) as scratch:
-            made = Path(scratch) / room.name
-            made.mkdir()
-            _compile(build, made / LIBRARY)
-            _publish(made, room)
+    with _ONE_AT_A_TIME:
+        if not build.path.is_file():
+            room = build.path.parent
+            room.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".tmp-", dir=room.parent) as scratch:
+                made = Path(scratch) / room.name
+                made.mkdir()
+                _compile(build, made / LIBRARY)
+                _publish(made, room)
     return build.path
 
 

@@ -104,8 +104,8 @@ class NativeRunner:
             build = wanted_build(self.features)
         except InfrastructureError as error:
             return Availability(False, reason=f"{error.detail} ({error.where})", fix=FIX)
-        state = "built" if build.path.is_file() else "builds on first use"
-        return Availability(True, crate_version(), (PROFILE, build.compiler_version, state))
+        # What is built already does not enter: a run must look the same before and after.
+        return Availability(True, crate_version(), (PROFILE, build.compiler_version))
 
     def open(self, subject: Subject) -> AbiSession:
         """Check the self hash, compile where needed, and open the artifact in place.
