@@ -63,6 +63,26 @@ def test_unknown_options_are_usage_errors(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out == ""
 
 
+def test_the_systems_refusals_are_errors_of_infrastructure(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("x")
+    out = str(tmp_path / "file" / "inside")
+    refused = document(capsys, ["run", "synthetic:llama-small", "--out", out], 4)
+    assert refused["error"]["code"] == "SYSTEM_REFUSED"
+
+
+def test_a_mistyped_run_withdraws_no_receipt(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "receipt.json").write_text("kept")
+    arguments = ["run", "synthetic:llama-small", "--out", str(tmp_path)]
+    document(capsys, [*arguments, "--cases", "/no/such/cases.json"], 3)
+    document(capsys, [*arguments, "--fault", "no_such_fault@1"], 2)
+    assert (tmp_path / "receipt.json").read_text() == "kept"
+    assert not (tmp_path / "plan.json").exists()
+
+
 def test_verify_an_empty_directory(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert document(capsys, ["verify", str(tmp_path)], 1)["findings"][0]["code"] == (
         "RECEIPT_MISSING"

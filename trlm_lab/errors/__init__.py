@@ -89,6 +89,7 @@ from trlm_lab.errors.flows import (
     PathMissingError,
     RunInterruptedError,
     SubjectMissingError,
+    SystemRefusedError,
     UncheckableError,
     UnknownParameterError,
 )
@@ -350,6 +351,7 @@ __all__ = [
     "SourceMissingError",
     "SourceSpecError",
     "SubjectMissingError",
+    "SystemRefusedError",
     "TensorDtypeError",
     "TensorMissingError",
     "TensorShapeError",

@@ -91,3 +91,11 @@ class RunInterruptedError(InfrastructureError):
     code = "INTERRUPTED"
     rule = "the run was interrupted"
     fix = "run the same command again to go on"
+
+
+class SystemRefusedError(InfrastructureError):
+    """The operating system refuses a file operation."""
+
+    code = "SYSTEM_REFUSED"
+    rule = "the system refuses: {detail}"
+    fix = "check the path, its permissions and the space left"

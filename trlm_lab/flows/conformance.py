@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from trlm_lab.backends.faulty import FaultyRunner
 from trlm_lab.base.blobs import write_atomically
+from trlm_lab.cases import load_suite
 from trlm_lab.flows.notebooks import run_notebooks
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.progress import Board
@@ -32,6 +34,7 @@ class Conformance:
 
 def conform(plan: RunPlan, out: Path, board: Board, *, fresh: bool = False) -> Conformance:
     """Run every stage, execute the notebooks, write the report and seal the receipt."""
+    check_plan(plan)
     ws = Workspace(out, board, fresh=fresh)
     out = ws.out
     # Until it is sealed again the directory makes no claim.
@@ -46,6 +49,18 @@ def conform(plan: RunPlan, out: Path, board: Board, *, fresh: bool = False) -> C
     receipt = seal(ws, promotion, [n.node for n in notebooks])
     holds = bool(ws.store.get(promotion).metadata["holds"])
     return Conformance(rows, receipt, report, holds, reused, _planted_line(run))
+
+
+def check_plan(plan: RunPlan) -> None:
+    """Everything about a plan that can be wrong before work begins and a receipt is withdrawn.
+
+    Raises:
+        TrlmError: a suite, case file or fault that does not exist.
+    """
+    load_suite(plan.judged)
+    load_suite(plan.calibration)
+    if plan.fault:
+        FaultyRunner(plan.fault)
 
 
 def _planted_line(run: Run) -> str:

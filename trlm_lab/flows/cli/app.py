@@ -8,7 +8,7 @@ import sys
 import typer
 
 from trlm_lab import __version__
-from trlm_lab.errors import TrlmError
+from trlm_lab.errors import SystemRefusedError, TrlmError
 from trlm_lab.flows.cli import container, evidence, machine, runs, source, stages
 from trlm_lab.flows.cli.output import report_error
 
@@ -46,13 +46,14 @@ def root(
 
 def run(arguments: list[str]) -> int:
     """Run the command line; returns the exit status."""
+    wants_json = "--json" in arguments
     try:
         status = app(arguments, prog_name="trlm", standalone_mode=False)
         if status == INTERRUPTED:
             print(INTERRUPTED_TEXT, file=sys.stderr)
         return status if isinstance(status, int) else 0
     except TrlmError as error:
-        return report_error(error, as_json="--json" in arguments)
+        return report_error(error, as_json=wants_json)
     except _PARSER_ERROR as error:
         error.show(file=sys.stderr)  # type: ignore[attr-defined]
         return 2
@@ -63,5 +64,9 @@ def run(arguments: list[str]) -> int:
         # The reader (head, say) has gone; nothing more to say to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        # A full disk, a path that is no directory, a missing permission.
+        place, detail = str(error.filename or ""), error.strerror or str(error)
+        return report_error(SystemRefusedError(where=place, detail=detail), as_json=wants_json)
     except typer.Exit as leaving:
         return leaving.exit_code
