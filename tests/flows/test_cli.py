@@ -83,6 +83,16 @@ def test_a_mistyped_run_withdraws_no_receipt(
     assert not (tmp_path / "plan.json").exists()
 
 
+def test_no_output_overwrites_its_source(
+    capsys: pytest.CaptureFixture[str], small_artifacts: dict[str, Packed], tmp_path: Path
+) -> None:
+    artifact = tmp_path / "m.slm"
+    artifact.write_bytes(small_artifacts["q8_r128"].artifact.path.read_bytes())
+    refused = document(capsys, ["unpack", str(artifact), "--out", str(artifact)], 2)
+    assert refused["error"]["code"] == "OUTPUT_IS_INPUT"
+    assert artifact.read_bytes().startswith(b"SLM2")
+
+
 def test_verify_an_empty_directory(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert document(capsys, ["verify", str(tmp_path)], 1)["findings"][0]["code"] == (
         "RECEIPT_MISSING"

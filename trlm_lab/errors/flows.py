@@ -99,3 +99,11 @@ class SystemRefusedError(InfrastructureError):
     code = "SYSTEM_REFUSED"
     rule = "the system refuses: {detail}"
     fix = "check the path, its permissions and the space left"
+
+
+class OutputIsInputError(UsageError):
+    """An output that would overwrite what it is made from."""
+
+    code = "OUTPUT_IS_INPUT"
+    rule = "this output would overwrite its own source"
+    fix = "write somewhere else"

@@ -29,7 +29,7 @@ def pack(
     json: Json = False,
 ) -> int:
     """Pack a snapshot into a `.slm`."""
-    from trlm_lab.errors import UnknownNameError
+    from trlm_lab.errors import OutputIsInputError, UnknownNameError
     from trlm_lab.flows.acquisition import acquire_source, describe_source
     from trlm_lab.flows.packing import pack_artifact
     from trlm_lab.flows.progress import Board
@@ -41,6 +41,8 @@ def pack(
         ws = Workspace(Path(scratch), board)
         source = acquire_source(ws, snapshot)
         packed = pack_artifact(ws, source, describe_source(ws, source), quant)
+        if out.resolve().parent == Path(snapshot).resolve():
+            raise OutputIsInputError(where=str(out))
         out.parent.mkdir(parents=True, exist_ok=True)
         # A killed copy never stands under the final name.
         part = out.with_name(f".{out.name}.part")
@@ -77,8 +79,12 @@ def unpack(
     json: Json = False,
 ) -> int:
     """Dequantize a `.slm` into float32 safetensors."""
+    from trlm_lab.errors import OutputIsInputError
     from trlm_lab.flows.progress import Board
     from trlm_lab.pack import unpack as write
+
+    if out.resolve() == path.resolve():
+        raise OutputIsInputError(where=str(out))
 
     with Board() as board:
         sha256 = write(path, out, progress=board.report)
