@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from tests.flows.conftest import SmallRun
+from trlm_lab.backends.runtime_source import compiler_version
+from trlm_lab.errors import CompilerMissingError
 from trlm_lab.flows.acquisition import Source
 from trlm_lab.flows.cli.app import run
 from trlm_lab.flows.packing import Packed
@@ -91,6 +93,14 @@ def test_no_output_overwrites_its_source(
     refused = document(capsys, ["unpack", str(artifact), "--out", str(artifact)], 2)
     assert refused["error"]["code"] == "OUTPUT_IS_INPUT"
     assert artifact.read_bytes().startswith(b"SLM2")
+
+
+def test_a_compiler_that_does_not_run_is_missing(tmp_path: Path) -> None:
+    shim = tmp_path / "rustc"
+    shim.write_text("#!/bin/sh\nexit 1\n")
+    shim.chmod(0o755)
+    with pytest.raises(CompilerMissingError):
+        compiler_version(str(shim))
 
 
 def test_verify_an_empty_directory(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from trlm_lab.errors import RuntimeSourceMissingError
+from trlm_lab.errors import CompilerMissingError, RuntimeSourceMissingError
 
 #: The crate lies beside the package in a checkout; an installed wheel has none.
 CRATE = Path(__file__).resolve().parents[2] / "kernels_ref"
@@ -55,6 +55,14 @@ def crate_version(crate: Path = CRATE) -> str:
 
 @cache
 def compiler_version(compiler: str) -> str:
-    """What `COMPILER -V` prints."""
-    done = subprocess.run([compiler, "-V"], check=True, capture_output=True, text=True)
+    """What `COMPILER -V` prints.
+
+    Raises:
+        CompilerMissingError: it is there and does not run, as a shim without a toolchain.
+    """
+    try:
+        done = subprocess.run([compiler, "-V"], check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        command = f"`{compiler} -V` must work; https://rustup.rs brings a toolchain"
+        raise CompilerMissingError(where=compiler, command=command) from error
     return done.stdout.strip()
