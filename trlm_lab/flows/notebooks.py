@@ -10,7 +10,9 @@ import json
 import logging
 import os
 import warnings
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,12 +50,13 @@ def run_notebooks(
 ) -> list[ExecutedNotebook]:
     """Execute notebooks two at a time, render each to HTML and write its receipt."""
     with (
+        _third_party_warnings_ignored(),
         ws.board.meter("notebooks", len(names), "executed") as meter,
         ThreadPoolExecutor(max_workers=2) as pool,
     ):
 
         def execute(name: str) -> ExecutedNotebook:
-            done = run_notebook(ws, name, parameters, parents)
+            done = _run(ws, name, parameters, parents)
             meter.advance()
             return done
 
@@ -69,6 +72,28 @@ def run_notebook(
         UnknownParameterError: a parameter that the notebook does not declare.
         NotebookFailedError: a cell raised; the half-executed copy stays for reading.
     """
+    with _third_party_warnings_ignored():
+        return _run(ws, name, parameters, parents)
+
+
+@contextmanager
+def _third_party_warnings_ignored() -> Iterator[None]:
+    """Ignore the notebook libraries' own warnings, for the whole process.
+
+    `catch_warnings` is one state for all threads: two threads in it at once restore each
+    other's filters. So it stands around the pool, and what warns on import is imported first.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import nbconvert  # noqa: F401
+        import papermill  # noqa: F401
+
+        yield
+
+
+def _run(
+    ws: Workspace, name: str, parameters: dict[str, Any], parents: list[str]
+) -> ExecutedNotebook:
     source = NOTEBOOKS / f"{name}.ipynb"
     target = ws.notebooks / f"{name}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -109,17 +134,15 @@ def _execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
     # Frozen modules make the kernel's debugger complain on every start.
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            papermill.execute_notebook(
-                str(source),
-                str(target),
-                parameters=parameters,
-                kernel_name="python3",
-                progress_bar=False,
-                # The kernel warns of its loopback transport on every start.
-                extra_arguments=["--IPKernelApp.log_level=50"],
-            )
+        papermill.execute_notebook(
+            str(source),
+            str(target),
+            parameters=parameters,
+            kernel_name="python3",
+            progress_bar=False,
+            # The kernel warns of its loopback transport on every start.
+            extra_arguments=["--IPKernelApp.log_level=50"],
+        )
     except papermill.PapermillExecutionError as error:
         last = str(error).strip().splitlines()[-1]
         raise NotebookFailedError(where=str(target), cell=error.cell_index, last=last) from error
@@ -144,7 +167,5 @@ def _render(notebook: Path) -> None:
     exporter.require_js_url = ""
     exporter.jquery_url = ""
     exporter.embed_images = True
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        body, _ = exporter.from_filename(str(notebook))
+    body, _ = exporter.from_filename(str(notebook))
     notebook.with_suffix(".html").write_text(body)
