@@ -28,7 +28,7 @@ def interleaved(matrix: np.ndarray, heads: int) -> np.ndarray:
     return matrix.reshape(heads, 2, rows // heads // 2, cols).swapaxes(1, 2).reshape(rows, cols)
 
 
-def test_every_tensor_is_the_dequantised_one(small_gguf: Make) -> None:
+def test_every_tensor_is_the_dequantized_one(small_gguf: Make) -> None:
     types = {
         "token_embd.weight": "Q8_0", "blk.0.attn_q.weight": "Q4_1", "blk.0.attn_v.weight": "Q4_0",
         "blk.1.ffn_up.weight": "F16", "blk.1.ffn_gate.weight": "BF16",
@@ -105,7 +105,7 @@ def test_provenance_tells_of_grid_transforms_and_origins(small_gguf: Make) -> No
     rows = {row["name"]: row for row in provenance["tensors"]}
     assert rows["model.layers.0.self_attn.q_proj.weight"]["transforms"] == [
         ["unpermute_rows", {"heads": 4, "from": "interleaved"}],
-        ["dequantise", {"from": "Q4_1", "to": "F32"}],
+        ["dequantize", {"from": "Q4_1", "to": "F32"}],
     ]
     assert rows["model.norm.weight"]["transforms"] == []
     assert provenance["gguf"]["fields"]["llama.block_count"] == {"kind": "u32", "value": 2}
@@ -203,7 +203,7 @@ def test_a_weight_that_is_not_finite_is_refused(small_gguf: Make, own_home: Path
     assert left == []
 
 
-def test_the_package_that_dequantises_may_be_missing(
+def test_the_package_that_dequantizes_may_be_missing(
     small_gguf: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = small_gguf()

@@ -11,7 +11,7 @@ from trlm_lab.base.safetensors_header import map_tensor, read_header
 
 pytestmark = pytest.mark.model
 
-#: The dequantised weights are these bytes on every machine.
+#: The dequantized weights are these bytes on every machine.
 WEIGHTS_SHA256 = "a672150fb4f99d7c8f4168cecdd464069c0ef3a37d8113f22ddb9d48031d03cd"
 TOKENIZER_SHA256 = "1793f703e5efbc7b88d049f635a2797aeddd72990d7e0653823d9fbbb1191e9e"
 

@@ -134,7 +134,7 @@ def _add_architecture(file: GgufFile, values: dict[str, Any], origins: dict[str,
     origins.update(dict.fromkeys(implied, "the llama architecture of the file format"))
     values["tie_word_embeddings"] = "output.weight" not in file.tensors
     origins["tie_word_embeddings"] = "whether output.weight is absent"
-    values["dtype"], origins["dtype"] = "float32", "tensors are dequantised to float32"
+    values["dtype"], origins["dtype"] = "float32", "tensors are dequantized to float32"
 
 
 def _require_embedding(file: GgufFile, values: dict[str, Any]) -> None:

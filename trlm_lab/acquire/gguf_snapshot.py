@@ -21,7 +21,7 @@ from trlm_lab.base.records import SourceFile
 from trlm_lab.errors import GgufTensorError, Refused
 
 #: Part of every cache key; raised whenever the same source would give other bytes.
-CONVERTER_VERSION = 2
+CONVERTER_VERSION = 3
 
 _FLOAT_TYPES = {"F32", "F16", "BF16"}
 #: Longer arrays of the source are recorded by length and content id.
@@ -140,11 +140,11 @@ def material_row(file: SourceFile) -> dict[str, Any]:
 
 
 def quantized_grid(types: list[str]) -> dict[str, Any]:
-    """What reports must show beside any quantisation error: a sentence, empty for float sources."""
+    """What reports must show beside any quantization error: a sentence, empty for float sources."""
     sentence = (
-        f"These weights were dequantised from {', '.join(types)} and lie on that grid. "
-        "Storing them in it again loses nothing, so a quantisation error measured on them "
-        "says little about what quantisation costs a float model."
+        f"These weights were dequantized from {', '.join(types)} and lie on that grid. "
+        "Storing them in it again loses nothing, so a quantization error measured on them "
+        "says little about what quantization costs a float model."
     )
     return {"weights_on_quantized_grid": sentence if types else "", "grid_types": types}
 

@@ -2,7 +2,7 @@
 
 The GGUF converter interleaves the two halves of every head of the query and key rows, since its
 runtime rotates neighbours; Hugging Face rotates coordinate i with i + E/2. The permutation is
-undone here by choosing source rows before they are dequantised. Source: the interleaving in the
+undone here by choosing source rows before they are dequantized. Source: the interleaving in the
 llama conversion of the ggml project, checked against a runtime that reads the same file.
 """
 
@@ -77,7 +77,7 @@ def planned_tensors(
 
     Raises:
         GgufTensorError: a tensor of no llama, or a query or key matrix that no heads divide.
-        MissingPackageError: the package that dequantises is not installed.
+        MissingPackageError: the package that dequantizes is not installed.
     """
     planned: dict[str, PlannedTensor] = {}
     origins: dict[str, TensorOrigin] = {}
@@ -89,7 +89,7 @@ def planned_tensors(
         if order is not None:
             steps.append(("unpermute_rows", {"heads": count, "from": "interleaved"}))
         if tensor.type_name != "F32":
-            steps.append(("dequantise", {"from": tensor.type_name, "to": "F32"}))
+            steps.append(("dequantize", {"from": tensor.type_name, "to": "F32"}))
         planned[name] = PlannedTensor(tensor.shape, _Chunks(file, tensor, order))
         origins[name] = TensorOrigin(tensor, tuple(steps))
     return planned, origins
@@ -116,14 +116,14 @@ class _Chunks:
         for first in range(0, rows.shape[0], step):
             last = min(first + step, rows.shape[0])
             chosen = slice(first, last) if self.order is None else self.order[first:last]
-            yield dequantise(np.ascontiguousarray(rows[chosen]), self.tensor.type_name)
+            yield dequantize(np.ascontiguousarray(rows[chosen]), self.tensor.type_name)
 
 
-def dequantise(rows: NDArray[np.uint8], type_name: str) -> F32:
+def dequantize(rows: NDArray[np.uint8], type_name: str) -> F32:
     """Float32 values of stored rows, shape (rows, columns).
 
     Raises:
-        MissingPackageError: the package that dequantises is not installed.
+        MissingPackageError: the package that dequantizes is not installed.
     """
     try:
         from gguf import GGMLQuantizationType, quants
