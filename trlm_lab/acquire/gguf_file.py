@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trlm_lab.base.plain_file import open_plain
 from trlm_lab.errors import GgufError
 
 MAX_ENTRIES = 1 << 20
@@ -29,7 +30,7 @@ _SCALARS = {
 }  # fmt: skip
 _STRING, _ARRAY = 8, 9
 
-#: Type number -> (name, elements of a block, bytes of a block), for what can be dequantised.
+#: Type number -> (name, elements of a block, bytes of a block), for what can be dequantized.
 TENSOR_TYPES: dict[int, tuple[str, int, int]] = {
     0: ("F32", 1, 4), 1: ("F16", 1, 2), 30: ("BF16", 1, 2),
     2: ("Q4_0", 32, 18), 3: ("Q4_1", 32, 20), 6: ("Q5_0", 32, 22), 7: ("Q5_1", 32, 24),
@@ -115,7 +116,7 @@ def read_gguf(path: Path) -> GgufFile:
         GgufError: any broken rule of the container; `where` names the byte or tensor.
     """
     try:
-        with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ) as data:
+        with open_plain(path) as stream, mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ) as data:
             return _parse(_Cursor(data, path.name), path)
     except (OSError, ValueError) as error:
         # ValueError: an empty file cannot be mapped.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from trlm_lab.base.plain_file import open_plain
 from trlm_lab.base.safetensors_header import TensorInfo, read_header
 from trlm_lab.errors import NonFiniteError, Refused, SafetensorsTruncatedError
 
@@ -49,7 +50,7 @@ def _require_finite(path: Path, tensor: TensorInfo) -> None:
         return
     name, mask = _EXPONENT[tensor.dtype]
     dtype = np.dtype(name)
-    with path.open("rb") as stream:
+    with open_plain(path) as stream:
         stream.seek(tensor.begin)
         for first in range(0, tensor.elements, _CHUNK):
             count = min(_CHUNK, tensor.elements - first)

@@ -13,6 +13,7 @@ from trlm_lab.backends.safetensors_weights import model_dir_tensors
 from trlm_lab.backends.slm_weights import slm_tensors
 from trlm_lab.backends.weights import EMBEDDING, FINAL_NORM, HEAD, LAYER_TENSORS, tensor_name
 from trlm_lab.base.interfaces import Subject
+from trlm_lab.base.plain_file import open_plain
 from trlm_lab.base.records import EffectiveConfig
 from trlm_lab.errors import ModelFilesError, RecordError, UnsupportedModelError
 from trlm_lab.ops.matmul import RowBlocks
@@ -87,7 +88,7 @@ def mapped(path: Path) -> memoryview:
         ModelFilesError: the file is missing or empty.
     """
     try:
-        with path.open("rb") as stream:
+        with open_plain(path) as stream:
             return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError) as error:
         raise ModelFilesError(where=str(path), detail=f"cannot be mapped: {error}") from error

@@ -20,6 +20,7 @@ from trlm_lab.backends.build_native import FIX, NativeBuild, built, wanted_build
 from trlm_lab.backends.runtime_source import PROFILE, crate_version
 from trlm_lab.backends.self_hash import admit
 from trlm_lab.base.interfaces import Subject
+from trlm_lab.base.plain_file import open_plain
 from trlm_lab.base.records import Availability, EngineIdentity
 from trlm_lab.errors import (
     InfrastructureError,
@@ -72,7 +73,7 @@ class NativeHost:
             ModelFilesError: the file is empty or cannot be read.
         """
         try:
-            with path.open("rb") as stream:
+            with open_plain(path) as stream:
                 self._mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             raise ModelFilesError(where=str(path), detail=f"cannot be mapped: {error}") from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from trlm_lab.base.plain_file import open_plain, require_plain
 from trlm_lab.errors import ModelFilesError, SlmHashError
 
 HEADER = 256
@@ -27,7 +28,7 @@ def admit(path: Path) -> None:
         SlmHashError: the bytes changed after packing.
     """
     try:
-        stat = path.stat()
+        stat = require_plain(path)
         key = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
         if key not in _ADMITTED and stat.st_size >= HEADER:
             _check(path)
@@ -37,7 +38,7 @@ def admit(path: Path) -> None:
 
 
 def _check(path: Path) -> None:
-    with path.open("rb") as stream:
+    with open_plain(path) as stream:
         header = bytearray(stream.read(HEADER))
         if header[:4] != b"SLM2":
             return  # the runtime says what is wrong with it

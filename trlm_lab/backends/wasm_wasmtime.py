@@ -21,6 +21,7 @@ from trlm_lab.backends.runtime_source import PROFILE
 from trlm_lab.backends.self_hash import admit
 from trlm_lab.backends.wasm_module import MODULE, WasmRecord, read_module
 from trlm_lab.base.interfaces import Subject
+from trlm_lab.base.plain_file import require_plain
 from trlm_lab.base.records import Availability, EngineIdentity
 from trlm_lab.errors import (
     EngineMissingError,
@@ -75,7 +76,7 @@ class WasmtimeHost:
             RuntimeMemoryError: 32-bit memory has no room for it.
         """
         try:
-            size = path.stat().st_size
+            size = require_plain(path).st_size
             address = self.call("trlm_alloc", size) if size < U32 else 0
             if address == 0:
                 raise RuntimeMemoryError(where=path.name, detail=f"{size} bytes")

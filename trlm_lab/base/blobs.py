@@ -13,13 +13,14 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from trlm_lab.base.plain_file import open_plain
 from trlm_lab.errors import BlobCorruptError, BlobMissingError
 
 
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file, streamed in constant memory."""
     digest = hashlib.sha256()
-    with path.open("rb") as stream:
+    with open_plain(path) as stream:
         while chunk := stream.read(1 << 20):
             digest.update(chunk)
     return digest.hexdigest()

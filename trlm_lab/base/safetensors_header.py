@@ -9,6 +9,7 @@ judged here. Source: the format's published description (8-byte length, JSON hea
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from trlm_lab import errors as e
 from trlm_lab.base import strict_json
+from trlm_lab.base.plain_file import open_plain
 
 MAX_HEADER_BYTES = 100_000_000
 MAX_OFFSET = 2**63 - 1
@@ -55,12 +57,13 @@ def read_header(path: Path) -> tuple[TensorInfo, ...]:
     """The tensors of a file, sorted by offset, after every structural check.
 
     Raises:
+        NotPlainFileError: a pipe, device or directory.
         SafetensorsError: a subclass that names the broken rule.
         JsonError, JsonDuplicateKeyError: the header is not strict JSON.
     """
     where = path.name
-    size = path.stat().st_size
-    with path.open("rb") as stream:
+    with open_plain(path) as stream:
+        size = os.fstat(stream.fileno()).st_size
         length = _header_length(stream.read(8), size, where)
         header = stream.read(length)
     rows = _header_object(header, where)

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any, NoReturn
 
+from trlm_lab.base.plain_file import read_plain, require_plain
 from trlm_lab.errors import JsonDuplicateKeyError, JsonError
 
 #: Larger than any tokenizer.json in use (Gemma's has 33 MB), far below memory.
@@ -83,15 +84,16 @@ def load_file(path: Path, *, where: str = "", limit: int = MAX_JSON_BYTES) -> An
     """Parse a JSON file of at most `limit` bytes.
 
     Raises:
+        NotPlainFileError: a pipe, device or directory.
         JsonError: the file is missing, unreadable, too large or not JSON.
         JsonDuplicateKeyError: an object repeats a key.
     """
     place = where or path.name
     try:
-        size = path.stat().st_size
+        size = require_plain(path).st_size
         if size > limit:
             raise JsonError(where=place, detail=f"{size} bytes, the limit is {limit}")
-        data = path.read_bytes()
+        data = read_plain(path)
     except OSError as error:
         raise JsonError(where=place, detail=f"unreadable: {error.strerror}") from error
     return loads(data, where=place)

@@ -1,8 +1,16 @@
-"""Errors of strict JSON and of the safetensors container."""
+"""Errors of files that are read, of strict JSON and of the safetensors container."""
 
 from __future__ import annotations
 
 from trlm_lab.errors.root import Refused
+
+
+class NotPlainFileError(Refused):
+    """A pipe, socket, device or directory where a file is read."""
+
+    code = "NOT_PLAIN_FILE"
+    rule = "this is {kind}, only plain files are read"
+    fix = "copy what it holds into a plain file, and name that"
 
 
 class JsonError(Refused):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from trlm_lab.base.plain_file import open_plain
 from trlm_lab.errors import PathMissingError, TrlmError, UncheckableError
 
 
@@ -32,7 +33,7 @@ def check_path(path: Path) -> dict[str, Any]:
 
 
 def _begins(path: Path, magic: bytes) -> bool:
-    with path.open("rb") as stream:
+    with open_plain(path) as stream:
         return stream.read(len(magic)) == magic
 
 

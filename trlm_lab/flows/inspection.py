@@ -15,7 +15,7 @@ def inspection_document(path: Path) -> dict[str, Any]:
     Raises:
         PathMissingError: no such file.
     """
-    if not path.is_file():
+    if not path.exists():
         raise PathMissingError(where=str(path))
     found = inspect(path)
     return {

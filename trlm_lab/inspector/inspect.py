@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from trlm_lab.base.plain_file import require_plain
 from trlm_lab.base.records.inspection import InspectedPiece, InspectedTensor, Inspection
 from trlm_lab.errors import InspectPathError
 from trlm_lab.inspector.directory import check_tensors, read_tensors, with_alias_names
@@ -21,9 +22,9 @@ from trlm_lab.inspector.sections import check_sections, read_configuration, read
 
 def inspect(path: Path) -> Inspection:
     """Read a file. Raises InspectPathError only where there is none to read."""
-    if not path.is_file():
+    if not path.exists():
         raise InspectPathError(where=str(path), detail="there is no such file")
-    if path.stat().st_size == 0:
+    if require_plain(path).st_size == 0:
         return inspect_bytes(memoryview(b""))
     return inspect_bytes(np.memmap(path, np.uint8, "r").data)
 

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from trlm_lab.base.plain_file import require_plain
 from trlm_lab.errors import PackSourceError
 from trlm_lab.slm.plan import FilePlan, Placement
 from trlm_lab.slm.write import BodyHasher, check_payload, front_matter, seal, self_hash_input
@@ -24,9 +25,9 @@ def map_file(path: Path) -> memoryview:
     Raises:
         PackSourceError: no such file.
     """
-    if not path.is_file():
+    if not path.exists():
         raise PackSourceError(where=str(path), detail="there is no such file")
-    if path.stat().st_size == 0:
+    if require_plain(path).st_size == 0:
         return memoryview(b"")
     return np.memmap(path, dtype=np.uint8, mode="r").data
 

@@ -1,0 +1,63 @@
+"""The one way to open a file that someone names: never waits, and takes plain files only.
+
+A pipe without a writer blocks whoever opens it, a device may have no end, and a size is said of
+neither. The kind is therefore looked at before the file is opened, and again on what was opened.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from trlm_lab.errors import NotPlainFileError
+
+_KINDS = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a character device"),
+    (stat.S_ISBLK, "a block device"),
+)
+
+
+def require_plain(path: Path) -> os.stat_result:
+    """The status of a plain file, links followed; nothing is opened.
+
+    Raises:
+        NotPlainFileError: a directory, pipe, socket or device.
+        OSError: nothing is there, or it may not be looked at.
+    """
+    return _plain(path.stat(), path)
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open a plain file for reading, without ever waiting for it.
+
+    Raises:
+        NotPlainFileError: a directory, pipe, socket or device.
+        OSError: nothing is there, or it may not be read.
+    """
+    require_plain(path)
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        # Between the two looks the name may have been given to something else.
+        _plain(os.fstat(handle), path)
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def read_plain(path: Path) -> bytes:
+    """The bytes of a plain file. Raises as `open_plain`."""
+    with open_plain(path) as stream:
+        return stream.read()
+
+
+def _plain(status: os.stat_result, path: Path) -> os.stat_result:
+    if not stat.S_ISREG(status.st_mode):
+        kind = next((name for test, name in _KINDS if test(status.st_mode)), "something else")
+        raise NotPlainFileError(where=str(path), kind=kind)
+    return status
