@@ -15,10 +15,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from trlm_lab.acquire.file_lock import locked
 from trlm_lab.acquire.pins import PackagePin
 from trlm_lab.acquire.progress import Progress, silent
 from trlm_lab.base.blobs import file_sha256
+from trlm_lab.base.file_lock import locked
 from trlm_lab.base.home import trlm_home
 from trlm_lab.errors import DownloadError, SourceHashError
 

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.acquire.file_lock import locked
 from trlm_lab.acquire.progress import Progress, silent
 from trlm_lab.base import canon
 from trlm_lab.base.blobs import file_sha256, write_atomically
+from trlm_lab.base.file_lock import locked
 from trlm_lab.base.home import trlm_home
 from trlm_lab.base.records import Pin, Snapshot, SourceFile
 from trlm_lab.errors import (

@@ -107,3 +107,58 @@ class OutputIsInputError(UsageError):
     code = "OUTPUT_IS_INPUT"
     rule = "this output would overwrite its own source"
     fix = "write somewhere else"
+
+
+class LockHeldError(InfrastructureError):
+    """A directory that another process is writing at this moment."""
+
+    code = "DIRECTORY_BUSY"
+    rule = "process {holder} is writing here"
+    fix = "wait for it to end, or choose another directory with --out"
+
+
+class DirectoryForeignError(UsageError):
+    """An output directory with files that no earlier run of ours wrote."""
+
+    code = "DIRECTORY_FOREIGN"
+    rule = "the directory is not empty and no earlier {kind} wrote it (it holds {found})"
+    fix = "choose an empty or new directory with --out"
+
+
+class DirectoryDiffersError(UsageError):
+    """An output directory that holds results of other inputs."""
+
+    code = "DIRECTORY_DIFFERS"
+    rule = "the directory holds results of the {part} {held}, asked for is {wanted}"
+    fix = "choose another directory with --out; one directory holds one job"
+
+
+class StoreMissingError(Refused):
+    """A directory without a receipt store where one is expected."""
+
+    code = "STORE_MISSING"
+    rule = "no receipt store is here"
+    fix = "give the directory of a run with --dir"
+
+
+class ReceiptMissingError(Refused):
+    """A store that no finished run has sealed."""
+
+    code = "RECEIPT_MISSING"
+    rule = "no sealed receipt is here: {detail}"
+    fix = "run it again to the end, or name a node of `trlm receipts log`"
+
+
+class CommandLineError(UsageError):
+    """A command line that the parser refuses."""
+
+    rule = "{detail}"
+    fix = "see `{command} --help`"
+
+
+class InternalError(InfrastructureError):
+    """An exception that no rule of ours speaks of: a fault of this program."""
+
+    code = "INTERNAL"
+    rule = "{kind}: {detail}"
+    fix = "report it with the traceback on standard error"

@@ -22,6 +22,8 @@ def silent(what: str, done: int, total: int) -> None:
 
 
 RECEIPT_FILE = "receipt.json"
+#: Held while a run writes; its content is the number of that process and no evidence.
+LOCK_FILE = ".lock"
 RECEIPT_SCHEMA = "trlm.receipt.v1"
 
 
@@ -142,7 +144,7 @@ def check_files(
     listed = {row[0] for row in rows}
     for path in sorted(p for p in directory.rglob("*") if p.is_file()):
         relative = path.relative_to(directory).as_posix()
-        inside = relative.split("/")[0] in ("nodes", "blobs") or relative == RECEIPT_FILE
+        inside = relative.split("/")[0] in ("nodes", "blobs") or relative in (RECEIPT_FILE, LOCK_FILE)
         if not inside and relative not in listed:
             report.findings.append(
                 Finding("FILE_UNLISTED", str(path), "no receipt speaks of it", "note")
@@ -156,7 +158,7 @@ def list_files(directory: Path, progress: Progress = silent) -> list[list[Any]]:
     for done, path in enumerate(paths):
         progress("list and hash every file", done, len(paths))
         relative = path.relative_to(directory).as_posix()
-        if relative.split("/")[0] in ("nodes", "blobs") or relative == RECEIPT_FILE:
+        if relative.split("/")[0] in ("nodes", "blobs") or relative in (RECEIPT_FILE, LOCK_FILE):
             continue
         rows.append([relative, path.stat().st_size, file_sha256(path)])
     progress("list and hash every file", len(paths), len(paths))
