@@ -98,8 +98,8 @@ from trlm_lab.errors.flows import (
     InternalError,
     LockHeldError,
     NoRunError,
-    NotStoredError,
     NotebookFailedError,
+    NotStoredError,
     NpzUnreadableError,
     OutputIsInputError,
     PathMissingError,
@@ -177,6 +177,7 @@ from trlm_lab.errors.quant import (
 )
 from trlm_lab.errors.receipts import (
     ChildMissingError,
+    EvidenceMissingError,
     NodeCorruptError,
     NodeMissingError,
 )
@@ -256,6 +257,7 @@ __all__ = [
     "DuplicateNameError",
     "EngineMissingError",
     "EnvelopeMalformedError",
+    "EvidenceMissingError",
     "ExpectationError",
     "FamilyUnsupportedError",
     "FaultNameError",
