@@ -81,6 +81,13 @@ class ExactTable:
                     found[row.case_id, i] = Parting(row.case_id, row.name, engines, hashes)
         return list(found.values())
 
+    def first_parting(self, engine: str) -> str:
+        """`case array` of an engine's first difference in ladder order, or empty."""
+        for parting in self.partings():
+            if parting.engines[1] == engine:
+                return f"{parting.case_id} {parting.name}"
+        return ""
+
     def to_map(self) -> dict[str, Any]:
         """Canonical map; digests as hex, None where missing."""
         return {

@@ -27,3 +27,11 @@ class ChildMissingError(Refused):
     code = "CHILD_MISSING"
     rule = "the child {child} is not in the store"
     fix = "store children before their parents"
+
+
+class EvidenceMissingError(Refused):
+    """A node that does not rest on the one piece of evidence that its kind needs."""
+
+    code = "EVIDENCE_MISSING"
+    rule = "it has {found} children of type {wanted} and needs one"
+    fix = "run it again; a receipt node is never edited"

@@ -18,6 +18,7 @@ from trlm_lab.base.records import (
     CaseSuite,
     Comparison,
     Mismatch,
+    Outcome,
     TolerancePolicy,
 )
 from trlm_lab.bisection import find_first_mismatch
@@ -80,6 +81,12 @@ class Conditioning:
         new = {c.case_id: c for c in again.cases}
         merged = tuple(new.get(c.case_id, c) for c in first.cases)
         return Comparison(first.reference_id, first.candidate_id, first.policy_id, merged)
+
+    def used_for(self, comparison: Comparison) -> dict[str, dict[str, float]]:
+        """The noise that a comparison was formed with: of the cases beyond a limit."""
+        beyond = (*FAULTS, Outcome.UNSTABLE_ORACLE)
+        cases = [c for c in comparison.cases if any(p.outcome in beyond for p in c.checkpoints)]
+        return {c.case_id: self.known[c.case_id] for c in cases if c.case_id in self.known}
 
     def bisect(
         self,

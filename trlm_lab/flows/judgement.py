@@ -44,6 +44,10 @@ def judge(
             "comparison_id": comparison.comparison_id,
             "comparison_blob": ws.store.put_value(comparison.to_map()),
             "outcome": comparison.outcome.value,
+            "artifact": task.label,
+            # The name may be a command with paths, so it is a blob.
+            "engine_blob": ws.store.put_value(task.engine),
+            **({"noise_blob": ws.store.put_value(row["noise"])} if row["noise"] else {}),
         },
         [oracle.node, candidate.node, limits.node],
     )
@@ -57,7 +61,8 @@ def _compare(candidate: Ran, limits: Calibrated, third: Conditioning) -> dict[st
         mismatch = third.bisect(view, limits.policy)
     else:
         mismatch = Mismatch(comparison.outcome, note="no boundary exceeds its limit")
-    return {"comparison": comparison.to_map(), "mismatch": mismatch.to_map()}
+    rows, noise = comparison.to_map(), third.used_for(comparison)
+    return {"comparison": rows, "noise": noise, "mismatch": mismatch.to_map()}
 
 
 @dataclass(frozen=True)
@@ -84,10 +89,7 @@ class Exactness:
 
     def first_parting(self, engine: str) -> str:
         """`case array` of the first difference in ladder order, or empty."""
-        for parting in self.table.partings():
-            if parting.engines[1] == engine:
-                return f"{parting.case_id} {parting.name}"
-        return ""
+        return self.table.first_parting(engine)
 
     def rows(self, artifact: str) -> list[dict[str, Any]]:
         """Rows for the table and the figure."""
