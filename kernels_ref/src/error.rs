@@ -62,13 +62,14 @@ codes! {
     TensorRole = 304, "TENSOR_ROLE", "name and role contradict each other";
     EmptyCase = 401, "EMPTY_CASE", "no tokens";
     TokenRange = 402, "TOKEN_RANGE", "a token id outside the vocabulary";
-    PositionRange = 403, "POSITION_RANGE", "a position of 2^20 or more, for which sin and cos are not pinned";
+    PositionRange = 403, "POSITION_RANGE", "a position at or beyond the context, or of 2^20 or more, where sin and cos are not pinned";
     Context = 404, "CONTEXT", "more tokens than `max_position_embeddings`";
     NoVisibleKey = 405, "NO_VISIBLE_KEY", "a row with every key masked";
     NoCase = 406, "NO_CASE", "a step or a read without a running case";
     OutOfMemory = 501, "OUT_OF_MEMORY", "an allocation failed";
     NullPointer = 502, "NULL_POINTER", "a null handle or pointer";
     Argument = 503, "ARGUMENT", "an argument out of range";
+    UnknownOperator = 504, "UNKNOWN_OPERATOR", "`trlm_op` serves no operator of this name";
 }
 
 /// A refusal. `place` is a field, tensor, row or byte offset; `detail` holds the values.

@@ -17,6 +17,7 @@ pub mod checkpoint;
 pub mod config;
 pub mod error;
 pub mod model;
+pub mod operators;
 pub mod ops;
 pub mod quant;
 pub mod runtime;

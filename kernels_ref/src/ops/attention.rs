@@ -52,7 +52,8 @@ impl Head<'_> {
     }
 }
 
-fn softmax(scores: &[f32], probs: &mut [f32], visibility: Visibility<'_>, t: usize) {
+/// Softmax of row `t` over its visible keys; other entries of `probs` are left alone.
+pub fn softmax(scores: &[f32], probs: &mut [f32], visibility: Visibility<'_>, t: usize) {
     let mut largest = f32::NEG_INFINITY;
     for key in visibility.keys(t) {
         // A NaN stays the largest, so that it reaches every probability of the row.

@@ -140,6 +140,56 @@ pub fn sin_cos(x: f32) -> (f32, f32) {
     (sine as f32, cosine as f32)
 }
 
+/// Below this tanh is x - x^3/3.
+const TANH_SMALL: f64 = 0.000244140625;
+const ONE_THIRD: f64 = 1.0 / 3.0;
+
+/// tanh(x); saturates at 1, keeps the sign of zero.
+pub fn tanh(x: f32) -> f32 {
+    let wide = f64::from(x);
+    let size = wide.abs();
+    let doubled = size * -2.0;
+    let decay = exp_f64(if doubled < EXP_MIN { EXP_MIN } else { doubled });
+    let large = (1.0 - decay) / (1.0 + decay);
+    let value = if size < TANH_SMALL { size - size * size * size * ONE_THIRD } else { large };
+    value.copysign(wide) as f32
+}
+
+/// The soft cap `cap * tanh(x / cap)`.
+pub fn softcap(x: f32, cap: f32) -> f32 {
+    cap * tanh(x / cap)
+}
+
+const ERF_LIMIT: f64 = 4.0;
+const TWO_OVER_SQRT_PI: f64 = 1.1283791670955126;
+const ERF_TERMS: usize = 56;
+
+/// The coefficients 2^n/(2n+1)!! of erf, from the highest power down.
+pub struct ErfSeries([f64; ERF_TERMS]);
+
+impl ErfSeries {
+    /// Compute the coefficients: each the one before, times 2, over 2n + 1.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> ErfSeries {
+        let mut coefficients = [1.0; ERF_TERMS];
+        for n in 1..ERF_TERMS {
+            let before = coefficients[ERF_TERMS - n];
+            coefficients[ERF_TERMS - 1 - n] = before * 2.0 / (2 * n + 1) as f64;
+        }
+        ErfSeries(coefficients)
+    }
+
+    /// erf(x): `(2/sqrt(pi) * x) * (exp(-x^2) * S(x^2))`; 1 from 4 on, keeps the sign of zero.
+    pub fn erf(&self, x: f32) -> f32 {
+        let wide = f64::from(x);
+        let size = wide.abs();
+        let size = if size > ERF_LIMIT { ERF_LIMIT } else { size };
+        let square = size * size;
+        let series = exp_f64(-square) * horner(&self.0, square);
+        ((TWO_OVER_SQRT_PI * size) * series).copysign(wide) as f32
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,6 +203,10 @@ mod tests {
         assert_eq!(exp(f32::NEG_INFINITY), 0.0);
         assert_eq!(exp(f32::INFINITY), f32::INFINITY);
         assert!(exp(f32::NAN).is_nan());
+        assert_eq!((tanh(1000.0), tanh(-1000.0)), (1.0, -1.0));
+        assert_eq!(tanh(-0.0).to_bits(), (-0.0f32).to_bits());
+        assert!(tanh(f32::NAN).is_nan() && ErfSeries::new().erf(f32::NAN).is_nan());
+        assert_eq!((ErfSeries::new().erf(5.0), ErfSeries::new().erf(-0.5)), (1.0, -0.5204999));
         assert_eq!(sin_cos(0.0), (0.0, 1.0));
         assert!(sin_cos(1048576.0).0.is_nan());
     }

@@ -2,6 +2,7 @@
 
 pub mod attention;
 pub mod elementary;
+pub mod gelu;
 pub mod matmul;
 pub mod nan;
 pub mod residual;

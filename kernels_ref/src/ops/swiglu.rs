@@ -2,9 +2,15 @@
 
 use super::elementary::exp;
 
+/// `x / (1 + exp(-x))`.
+#[inline(always)]
+pub fn silu(x: f32) -> f32 {
+    x / (1.0 + exp(-x))
+}
+
 /// Elementwise over slices of one length.
 pub fn swiglu(gate: &[f32], up: &[f32], y: &mut [f32]) {
     for ((y, &g), &u) in y.iter_mut().zip(gate).zip(up) {
-        *y = g / (1.0 + exp(-g)) * u;
+        *y = silu(g) * u;
     }
 }

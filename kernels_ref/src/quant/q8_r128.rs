@@ -63,6 +63,49 @@ impl Q8<'_> {
     }
 }
 
+/// Largest code.
+const Q: f32 = 127.0;
+/// The smallest normal binary16; a smaller scale over a nonzero group is raised to it.
+const SMALLEST_NORMAL: u16 = 0x0400;
+
+/// Append the codes and scales of one row; `place` names it.
+///
+/// scale = f16(absmax / 127), code = clamp(round_ties_even(x / f32(scale)), -127, 127).
+pub fn quantize_row(
+    row: &[f32],
+    place: &str,
+    codes: &mut Vec<i8>,
+    scales: &mut Vec<u16>,
+) -> Result<()> {
+    for (g, group) in row.chunks(GROUP).enumerate() {
+        let mut absmax = 0.0f32;
+        for &value in group {
+            ensure(value.is_finite(), || Error::new(Code::Argument, place, "is not finite"))?;
+            absmax = absmax.max(value.abs());
+        }
+        let mut scale = f16::from_f32(absmax / Q);
+        ensure(scale < 0x7c00, || {
+            let detail = format!("the scale {} is above 65504", absmax / Q);
+            Error::new(Code::Scale, format!("{} group {}", place, g), detail)
+        })?;
+        if absmax > 0.0 && scale < SMALLEST_NORMAL {
+            scale = SMALLEST_NORMAL;
+        }
+        let divisor = if scale == 0 { 1.0 } else { f16::to_f32(scale) };
+        codes.extend(group.iter().map(|&value| code_of(value / divisor)));
+        scales.push(scale);
+    }
+    Ok(())
+}
+
+/// The nearest integer, ties to even, clamped to +-127.
+fn code_of(quotient: f32) -> i8 {
+    // Adding and subtracting 1.5 * 2^23 rounds what is below 2^22; quotients stay below 128.
+    const MAGIC: f32 = 12582912.0;
+    let rounded = (quotient + MAGIC) - MAGIC;
+    rounded.clamp(-Q, Q) as i8
+}
+
 fn check_group(codes: &[u8], scale: u16) -> std::result::Result<(), (Code, String)> {
     if codes.contains(&0x80) {
         return Err((Code::QuantCode, "the code -128".into()));
@@ -91,6 +134,18 @@ mod tests {
         let mut row = [0.0; 131];
         q8.decode_row(0, &mut row);
         assert_eq!((row[0], row[127], row[128], row[130]), (1.0, 1.0, 0.5, -1.5));
+    }
+
+    #[test]
+    fn a_row_is_quantized_by_the_rules() {
+        let (mut codes, mut scales) = (Vec::new(), Vec::new());
+        let row = [127.0, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5];
+        quantize_row(&row, "x", &mut codes, &mut scales).unwrap();
+        assert_eq!((codes, scales), (vec![127, 0, 2, 2, 0, -2, -2], vec![0x3c00]));
+        for (row, code) in [([f32::NAN], Code::Argument), ([1e9], Code::Scale)] {
+            let error = quantize_row(&row, "x", &mut Vec::new(), &mut Vec::new()).unwrap_err();
+            assert_eq!(error.code, code);
+        }
     }
 
     #[test]
