@@ -21,7 +21,7 @@ from pathlib import Path
 
 from trlm_lab.backends.llama_cpp import FIX, VERSION, missing_part
 from trlm_lab.base.home import trlm_home
-from trlm_lab.errors import PeerBuildError, TrlmError
+from trlm_lab.errors import CheckoutMissingError, PeerBuildError, TrlmError
 
 REQUIREMENT = f"llama-cpp-python=={VERSION}"
 #: SHA-256 of llama_cpp_python-0.3.36.tar.gz on PyPI.
@@ -31,6 +31,8 @@ CMAKE_ARGS = (
     "-DLLAVA_BUILD=OFF -DMTMD_BUILD=OFF -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_COMMON=OFF "
     "-DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_SERVER=OFF -DLLAMA_BUILD_TESTS=OFF"
 )
+#: Exact versions of what it needs, to run and to be built; a checkout has the file.
+CONSTRAINTS = Path(__file__).resolve().parents[2] / "constraints.txt"
 LOG_LINES = 15
 LOADING = (sys.executable, "-c", "import llama_cpp")
 
@@ -56,18 +58,31 @@ def cached_wheel() -> Path | None:
     return found[0] if found else None
 
 
+def constraints() -> Path:
+    """The file that pins every version.
+
+    Raises:
+        CheckoutMissingError: there is no checkout.
+    """
+    if not CONSTRAINTS.is_file():
+        raise CheckoutMissingError(where=str(CONSTRAINTS), what="the list of pinned versions")
+    return CONSTRAINTS
+
+
 def build_wheel() -> Path:
     """Build the wheel; it appears under its name only when it is whole.
 
     Raises:
         PeerBuildError: pip or the compiler failed.
+        CheckoutMissingError: there is no checkout.
     """
     room = wheel_room()
     room.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".tmp-", dir=room) as scratch:
         pinned = Path(scratch) / "requirement.txt"
         pinned.write_text(f"{REQUIREMENT} --hash=sha256:{SDIST_SHA256}\n", encoding="utf-8")
-        arguments = ["wheel", "--no-deps", "--no-binary", "llama-cpp-python"]
+        # pip's own cache of wheels knows no processors.
+        arguments = ["wheel", "--no-deps", "--no-cache-dir", "--no-binary", "llama-cpp-python"]
         arguments += ["--require-hashes", "-w", scratch, "-r", str(pinned)]
         _pip("building llama.cpp (about six minutes)", arguments)
         built = next(Path(scratch).glob("*.whl"))
@@ -81,7 +96,7 @@ def install(wheel: Path) -> None:
         PeerBuildError: pip failed, or the installed package cannot be loaded.
     """
     _pip("installing llama.cpp", ["install", "--force-reinstall", "--no-deps", str(wheel)])
-    _pip("installing what it needs", ["install", str(wheel), "gguf>=0.17"])
+    _pip("installing what it needs", ["install", "-c", str(constraints()), str(wheel), "gguf"])
     _run("loading llama.cpp", LOADING)
 
 
@@ -102,6 +117,9 @@ def _pip(step: str, arguments: Sequence[str]) -> None:
 def _run(step: str, arguments: Sequence[str]) -> None:
     """Run a step with its time on one line; its output is shown only where it fails."""
     environment = {**os.environ, "CMAKE_ARGS": CMAKE_ARGS}
+    if CONSTRAINTS.is_file():
+        # The build's own tools; an address, for pip splits the variable at spaces.
+        environment["PIP_BUILD_CONSTRAINT"] = CONSTRAINTS.as_uri()
     with tempfile.TemporaryFile() as log:
         child = subprocess.Popen(arguments, stdout=log, stderr=subprocess.STDOUT, env=environment)
         try:

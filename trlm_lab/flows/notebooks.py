@@ -18,7 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab.base import canon
-from trlm_lab.errors import NotebookFailedError, UnknownParameterError
+from trlm_lab.errors import (
+    CheckoutMissingError,
+    NotebookFailedError,
+    UnknownNameError,
+    UnknownParameterError,
+)
 from trlm_lab.flows.identity import PACKAGE
 from trlm_lab.flows.workspace import Workspace
 
@@ -43,6 +48,22 @@ class evidence:  # noqa: N801 - reads as a statement at the end of a notebook
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return {MEDIA_TYPE: json.loads(self.text), "text/plain": self.text}
+
+
+def notebook_source(name: str) -> Path:
+    """The file of a notebook.
+
+    Raises:
+        CheckoutMissingError: the package was installed without the checkout that has them.
+        UnknownNameError: no notebook of this name is among them.
+    """
+    path = NOTEBOOKS / f"{name}.ipynb"
+    if path.is_file():
+        return path
+    known = sorted(p.stem for p in NOTEBOOKS.glob("*.ipynb"))
+    if not known:
+        raise CheckoutMissingError(where=str(path), what=f"the notebook {name}")
+    raise UnknownNameError(where=str(NOTEBOOKS), kind="notebook", name=name, known=", ".join(known))
 
 
 def run_notebooks(
@@ -94,7 +115,7 @@ def _third_party_warnings_ignored() -> Iterator[None]:
 def _run(
     ws: Workspace, name: str, parameters: dict[str, Any], parents: list[str]
 ) -> ExecutedNotebook:
-    source = NOTEBOOKS / f"{name}.ipynb"
+    source = notebook_source(name)
     target = ws.notebooks / f"{name}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)
     _check_parameters(source, parameters)
