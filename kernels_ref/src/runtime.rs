@@ -288,9 +288,9 @@ fn check_case(config: &Config, case: &Case<'_>, past: usize, shown: &[bool]) -> 
     }
     let positions = case.positions.unwrap_or(&[]);
     let last = (past + tokens - 1).min(u32::MAX as usize) as u32;
-    if let Some(&far) = positions.iter().chain(Some(&last)).find(|&&position| position >= POSITIONS)
-    {
-        let detail = format!("{}, sin and cos are pinned below {}", far, POSITIONS);
+    let limit = config.max_positions.min(POSITIONS as usize) as u32;
+    if let Some(&far) = positions.iter().chain(Some(&last)).find(|&&position| position >= limit) {
+        let detail = format!("{}, the model has {} positions", far, limit);
         return Err(Error::new(Code::PositionRange, "positions", detail));
     }
     let mask = case.mask.unwrap_or(&[1]);

@@ -23,6 +23,7 @@ from trlm_lab.errors import (
     ContextLengthError,
     ModelFilesError,
     NativeBuildError,
+    PositionRangeError,
     RuntimeRefusedError,
     RuntimeSourceMissingError,
     SessionBusyError,
@@ -210,8 +211,8 @@ def test_a_subject_without_an_artifact(tmp_path: Path) -> None:
         (Case("vocab", (1, 67)), TokenRangeError),
         (Case("long", (1,) * 65), ContextLengthError),
         (Case("hidden", (1, 2), attention_mask=(0, 1)), AllKeysMaskedError),
-        (Case("far", (1,), position_ids=(1 << 20,)), RuntimeRefusedError),
-        (Case("negative", (1,), position_ids=(-1,)), RuntimeRefusedError),
+        (Case("far", (1,), position_ids=(1 << 20,)), PositionRangeError),
+        (Case("negative", (1,), position_ids=(-1,)), PositionRangeError),
     ],
     ids=lambda x: x.case_id if isinstance(x, Case) else "",
 )

@@ -21,6 +21,7 @@ from trlm_lab.base.records import ArrayDigest, Case, Observation
 from trlm_lab.errors import (
     CompilerMissingError,
     EngineMissingError,
+    PositionRangeError,
     RuntimeMemoryError,
     RuntimeRefusedError,
     RuntimeTrapError,
@@ -114,7 +115,7 @@ def test_a_bad_file_and_a_bad_case_are_refused(
         WasmtimeRunner().open(Subject(artifact=path))
     with (
         WasmtimeRunner().open(Subject(artifact=tiny_file())) as session,
-        pytest.raises(RuntimeRefusedError),
+        pytest.raises(PositionRangeError),
     ):
         list(session.run(Case("far", (1,), position_ids=(1 << 20,))))
 

@@ -20,6 +20,7 @@ from trlm_lab.errors import (
     AllKeysMaskedError,
     ContextLengthError,
     ModelFilesError,
+    PositionRangeError,
     RuntimeRefusedError,
     SessionBusyError,
     SessionClosedError,
@@ -93,15 +94,15 @@ def test_two_sessions_in_a_row_agree(chromium: ChromiumRunner, tiny_subject: Sub
 
 
 def test_refused_cases_leave_the_session_usable(session: ChromiumSession) -> None:
-    with pytest.raises(TokenRangeError, match=r"case a, token_ids\[1\]: token 70 at index 1"):
+    with pytest.raises(TokenRangeError, match=r"case a: token_ids\[1\]: token 70 at index 1"):
         list(session.run(Case("a", (1, 70))))
     with pytest.raises(ContextLengthError, match="65 tokens exceed the declared context of 64"):
         session.run_digests(Case("b", (1,) * 65))
     with pytest.raises(AllKeysMaskedError):
         session.run_digests(Case("c", (1, 2), attention_mask=(0, 0)))
-    with pytest.raises(RuntimeRefusedError, match="POSITION_RANGE"):
+    with pytest.raises(PositionRangeError, match="position 1048576 at index 0"):
         session.run_digests(Case("d", (1,), position_ids=(1 << 20,)))
-    with pytest.raises(RuntimeRefusedError, match=r"case e, position_ids\[0\].*-1 is no unsigned"):
+    with pytest.raises(PositionRangeError, match=r"case e: position_ids\[0\]: position -1"):
         session.run_digests(Case("e", (1,), position_ids=(-1,)))
     assert session.run_digests(CASE).names[0] == "token_ids"
 

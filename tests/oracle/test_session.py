@@ -16,10 +16,14 @@ from trlm_lab.base.interfaces import Runner, Session, Subject
 from trlm_lab.base.names import llama_ladder, parse_checkpoint
 from trlm_lab.base.records import Case
 from trlm_lab.errors import (
+    AllKeysMaskedError,
     CaptureError,
-    OracleCaseError,
+    ContextLengthError,
+    MaskValueError,
     OracleMissingError,
     OracleModelError,
+    PositionRangeError,
+    TokenRangeError,
     UsageError,
 )
 from trlm_lab.oracle import TorchRunner, environment
@@ -106,16 +110,20 @@ def test_attention_mask_hides_its_keys(session: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "says"),
+    ("case", "error"),
     [
-        (Case("c", (1, 512)), "the vocabulary ends at 511"),
-        (Case("c", (1, 2), position_ids=(0, -1)), "a position is negative"),
-        (Case("c", (1, 2), attention_mask=(1, 2)), "more than 0 and 1"),
-        (Case("c", (1, 2), attention_mask=(0, 1)), "hides every key"),
+        (Case("c", (1, 512)), TokenRangeError),
+        (Case("c", (1,) * 257), ContextLengthError),
+        (Case("c", (1, 2), position_ids=(0, -1)), PositionRangeError),
+        (Case("c", (1, 2), position_ids=(0, 256)), PositionRangeError),
+        (Case("c", (1, 2), attention_mask=(1, 2)), MaskValueError),
+        (Case("c", (1, 2), attention_mask=(0, 1)), AllKeysMaskedError),
     ],
 )
-def test_oracle_case_error(session: Any, case: Case, says: str) -> None:
-    with pytest.raises(OracleCaseError, match=says):
+def test_a_case_beyond_the_model_is_refused(
+    session: Any, case: Case, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
         next(session.run(case))
 
 

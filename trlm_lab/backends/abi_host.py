@@ -15,7 +15,7 @@ APPEND = 1
 LAST_LOGITS = 2
 
 #: Codes of docs/abi.md that Python tells apart.
-TOKEN_RANGE, CONTEXT, NO_VISIBLE_KEY, OUT_OF_MEMORY = 402, 404, 405, 501
+CONTEXT, NO_VISIBLE_KEY, OUT_OF_MEMORY = 404, 405, 501
 
 #: Argument and result types of every export: p address, z length, u u32, i i32.
 SIGNATURES: dict[str, str] = {

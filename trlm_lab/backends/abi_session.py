@@ -6,25 +6,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trlm_lab.backends.abi_host import (
     APPEND,
     CONTEXT,
     LAST_LOGITS,
     NO_VISIBLE_KEY,
-    TOKEN_RANGE,
     Host,
     Scratch,
     last_error,
 )
+from trlm_lab.base.case_rules import check_case, check_positions, check_tokens
 from trlm_lab.base.records import Case, EngineIdentity, Observation
 from trlm_lab.errors import (
     AllKeysMaskedError,
     ContextLengthError,
-    RuntimeRefusedError,
     SessionBusyError,
-    TokenRangeError,
     TrlmError,
 )
 
@@ -68,11 +65,11 @@ class AbiSession:
         """`token_ids` (positions and mask where the case gives them), then every checkpoint.
 
         Raises:
-            ContextLengthError: more tokens than the declared context.
-            TokenRangeError: a token outside the vocabulary.
-            AllKeysMaskedError: a query that sees no key.
-            RuntimeRefusedError: a position that is not pinned.
+            TokenRangeError, ContextLengthError, PositionRangeError, MaskValueError,
+            AllKeysMaskedError: as `base.case_rules.check_case`.
         """
+        self._own(self._turn)
+        check_case(case, self.info(VOCAB), self.info(MAX_POSITIONS))
         for name in ("token_ids", "position_ids", "attention_mask"):
             value = getattr(case, name)
             if value is not None:
@@ -93,6 +90,9 @@ class AbiSession:
         A prefill of n tokens and n calls of one token give the same bits row by row. `keep` is 0
         for padding tokens; with `last_logits` the logits are those of the last token alone. The
         cache counts the tokens only when the iterator is exhausted.
+
+        Raises:
+            TokenRangeError, PositionRangeError, ContextLengthError, AllKeysMaskedError.
         """
         self._turn += 1
         turn = self._turn
@@ -152,26 +152,25 @@ class AbiSession:
         flags: int,
     ) -> None:
         self._own(self._turn)
+        check_tokens(token_ids, self.info(VOCAB), "case")
+        check_positions(positions or (), self.info(MAX_POSITIONS), "case")
         mask = None if keep is None else np.array([bool(k) for k in keep], dtype=np.uint8)
-        wanted = (_u32(token_ids, "token_ids"), _u32(positions, "position_ids"), mask)
+        places = None if positions is None else np.array(positions, dtype=np.uint32)
+        wanted = (np.array(token_ids, dtype=np.uint32), places, mask)
         with ExitStack() as memory:
-            tokens, places, shown = (
+            tokens, at, shown = (
                 0 if data is None else memory.enter_context(Scratch(self.host, data)).address
                 for data in wanted
             )
             begun = self._signed(
-                "trlm_case_begin", self.model, tokens, len(token_ids), places, shown, flags
+                "trlm_case_begin", self.model, tokens, len(token_ids), at, shown, flags
             )
         if begun < 0:
             raise self._refusal(token_ids)
 
     def _refusal(self, token_ids: Sequence[int]) -> TrlmError:
         """The runtime's refusal of a case, as the class that every engine raises for it."""
-        number, vocab = self.host.call("trlm_last_error_code"), self.info(VOCAB)
-        if number == TOKEN_RANGE:
-            index = next(i for i, token in enumerate(token_ids) if token >= vocab)
-            facts = {"token": token_ids[index], "index": index, "vocab": vocab}
-            return TokenRangeError(where=f"token_ids[{index}]", **facts)
+        number = self.host.call("trlm_last_error_code")
         if number == CONTEXT:
             tokens, limit = self.cached + len(token_ids), self.info(MAX_POSITIONS)
             return ContextLengthError(where="case", tokens=tokens, limit=limit)
@@ -207,20 +206,3 @@ class AbiSession:
             found = (i.read(), v.read())
         yield Observation("logits.topk_ids", found[0])
         yield Observation("logits.topk_values", found[1])
-
-
-def _u32(values: Sequence[int] | None, name: str) -> NDArray[np.uint32] | None:
-    """The values as 32-bit words; what does not fit is refused as the runtime would."""
-    if values is None:
-        return None
-    wide = np.array(values, dtype=np.int64)
-    bad = np.flatnonzero((wide < 0) | (wide >= 1 << 32))
-    if len(bad):
-        error = "POSITION_RANGE" if name == "position_ids" else "TOKEN_RANGE"
-        raise RuntimeRefusedError(
-            where=f"{name}[{bad[0]}]",
-            error_name=error,
-            number=403 if name == "position_ids" else TOKEN_RANGE,
-            detail=f"{wide[bad[0]]} is no unsigned 32-bit number",
-        )
-    return wide.astype(np.uint32)

@@ -24,6 +24,7 @@ from trlm_lab.backends.model_files import OpenModel, open_subject
 from trlm_lab.backends.operators import Ints, Operators, sound_operators
 from trlm_lab.backends.profiles import evaluation_profile
 from trlm_lab.backends.weights import ArrayWeights, Weights
+from trlm_lab.base.case_rules import check_case, check_positions
 from trlm_lab.base.interfaces import Subject
 from trlm_lab.base.records import Availability, Case, EffectiveConfig, EngineIdentity, Observation
 from trlm_lab.errors import ContextLengthError
@@ -133,12 +134,15 @@ class ReferenceSession:
         """`token_ids` (and positions and mask, where the case gives them), then the checkpoints.
 
         Raises:
-            ContextLengthError: more tokens than the declared context.
-            TokenRangeError: a token outside the vocabulary.
-            AllKeysMaskedError: a query that sees no key.
+            TokenRangeError, ContextLengthError, PositionRangeError, MaskValueError,
+            AllKeysMaskedError: as `base.case_rules.check_case`.
         """
+        self._check(case)
         yield from _inputs(case)
         yield from self.prefill(case, self.new_cache())
+
+    def _check(self, case: Case) -> None:
+        check_case(case, self.config.vocab_size, self.config.max_position_embeddings)
 
     def prefill(self, case: Case, cache: KvCache) -> Iterator[Observation]:
         """The checkpoints of a case behind what the cache holds."""
@@ -151,8 +155,10 @@ class ReferenceSession:
     def steps(self, case: Case, decode_steps: int) -> Iterator[Observation]:
         """A prefill, then greedy steps named `step{s}.<name>` from 0, then `generated`.
 
-        The greedy token is the lowest id among the largest logits.
+        The greedy token is the lowest id among the largest logits. Raises as `run`, and where the
+        steps outgrow the context.
         """
+        self._check(case)
         yield from _inputs(case)
         cache = self.new_cache()
         last = yield from self._greedy(self.prefill(case, cache))
@@ -194,12 +200,15 @@ class ReferenceSession:
 
         Raises:
             ContextLengthError: the cache would outgrow the declared context.
+            PositionRangeError: a position that the context does not hold.
         """
         start, limit = cache.length, self.config.max_position_embeddings
         if start + len(token_ids) > limit:
             tokens = start + len(token_ids)
             raise ContextLengthError(where="case", tokens=tokens, limit=limit)
-        if positions is None:
+        if positions is not None:
+            check_positions(positions.tolist(), limit, "case")
+        else:
             positions = np.arange(start, start + len(token_ids), dtype=np.int64)
         cache.keep.extend([True] * len(token_ids) if keep is None else map(bool, keep))
         return self.forward.advance(Chunk(token_ids, positions, cache))

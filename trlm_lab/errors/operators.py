@@ -29,6 +29,22 @@ class TokenRangeError(Refused):
     fix = "encode the text with the model's own tokenizer"
 
 
+class PositionRangeError(Refused):
+    """A position that the model's context does not hold."""
+
+    code = "POSITION_RANGE"
+    rule = "position {position} at index {index} is outside the {limit} positions of the model"
+    fix = "number the tokens from 0 up to {limit} less one"
+
+
+class MaskValueError(Refused):
+    """An entry of an attention mask that is neither 0 nor 1."""
+
+    code = "MASK_VALUE"
+    rule = "the mask entry {value} at index {index} is neither 0 nor 1"
+    fix = "write 1 for a visible key and 0 for a hidden one"
+
+
 class OperatorInputError(Refused):
     """A missing, unknown or ill-typed operand of a named operator."""
 

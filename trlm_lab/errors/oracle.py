@@ -21,14 +21,6 @@ class OracleModelError(Refused):
     fix = "name a directory with config.json and all weights of a llama-family model"
 
 
-class OracleCaseError(Refused):
-    """A case that the model cannot be asked."""
-
-    code = "ORACLE_CASE"
-    rule = "{detail}"
-    fix = "change the case; the oracle neither clips nor ignores an input"
-
-
 class CaptureError(InfrastructureError):
     """The source's forward pass failed or is not the one that the capture knows."""
 

@@ -59,7 +59,7 @@ def bench_capture(
     `scratch` is a directory on the disk to be measured; what is written there is removed again.
 
     Raises:
-        OracleModelError, OracleCaseError, CaptureError: as `TorchRunner.open` and `run`.
+        OracleModelError, Refused, CaptureError: as `TorchRunner.open` and `run`.
     """
     case = Case("bench", tuple(range(tokens)))
     with TorchRunner(threads).open(Subject(model_dir=model_dir)) as session:

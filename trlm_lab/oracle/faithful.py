@@ -39,7 +39,7 @@ def capture_is_faithful(model_dir: Path, case: Case, threads: int = THREADS) -> 
     that bits do not depend on the thread.
 
     Raises:
-        OracleModelError, OracleCaseError, CaptureError: as `TorchRunner.open` and `run`.
+        OracleModelError, Refused, CaptureError: as `TorchRunner.open` and `run`.
     """
     with TorchRunner(threads).open(Subject(model_dir=model_dir)) as session:
         plain = canon.array_sha256(session.plain_logits(case))

@@ -11,9 +11,10 @@ import torch
 from numpy.typing import NDArray
 
 from trlm_lab.base import canon
+from trlm_lab.base.case_rules import check_case
 from trlm_lab.base.names import llama_ladder
 from trlm_lab.base.records import Case, EngineIdentity, Observation
-from trlm_lab.errors import CaptureError, OracleCaseError, TrlmError, UsageError
+from trlm_lab.errors import CaptureError, TrlmError, UsageError
 from trlm_lab.ops.top_k import top_k
 from trlm_lab.oracle.attention_watch import AttentionWatch
 from trlm_lab.oracle.environment import environment_record
@@ -60,7 +61,8 @@ class TorchSession:
         `token_ids` come first, then `position_ids` and `attention_mask` where the case has them.
 
         Raises:
-            OracleCaseError: the model cannot be asked this case.
+            TokenRangeError, ContextLengthError, PositionRangeError, MaskValueError,
+            AllKeysMaskedError: the model cannot be asked this case.
             CaptureError: the source's forward pass failed or is not the known one.
         """
         inputs = self._inputs(case)
@@ -93,7 +95,8 @@ class TorchSession:
     def _inputs(self, case: Case) -> dict[str, torch.Tensor]:
         if self._model is None:
             raise UsageError(where=f"case {case.case_id}", detail="the session is closed")
-        check_case(case, self._model.config.vocab_size)
+        config = self._model.config
+        check_case(case, config.vocab_size, config.max_position_embeddings)
         tokens = len(case.token_ids)
         # Both are always given: without a mask the source reads a jump in the positions as the
         # start of another packed text.
@@ -144,24 +147,6 @@ def _given(case: Case) -> Iterator[Observation]:
         values = getattr(case, name)
         if values is not None:
             yield Observation(name, np.array(values, dtype=np.int64))
-
-
-def check_case(case: Case, vocabulary: int) -> None:
-    """Raise OracleCaseError where the model cannot be asked this case."""
-    where = f"case {case.case_id}"
-    for index, token in enumerate(case.token_ids):
-        if token >= vocabulary:
-            detail = f"token {index} is {token}, the vocabulary ends at {vocabulary - 1}"
-            raise OracleCaseError(where=where, detail=detail)
-    positions = case.position_ids or ()
-    if any(not 0 <= position < 2**31 for position in positions):
-        raise OracleCaseError(where=where, detail="a position is negative or beyond 2^31")
-    mask = case.attention_mask or (1,)
-    if any(bit not in (0, 1) for bit in mask):
-        raise OracleCaseError(where=where, detail="attention_mask holds more than 0 and 1")
-    if mask[0] == 0:
-        detail = "attention_mask hides every key from the first token"
-        raise OracleCaseError(where=where, detail=detail)
 
 
 def _identity(name: str, threads: int) -> EngineIdentity:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from trlm_lab.backends.abi_host import CONTEXT, NO_VISIBLE_KEY, OUT_OF_MEMORY, TOKEN_RANGE
-from trlm_lab.base.records import Case
+from trlm_lab.backends.abi_host import OUT_OF_MEMORY
 from trlm_lab.errors import (
-    AllKeysMaskedError,
     BrowserPageError,
-    ContextLengthError,
     RuntimeMemoryError,
     RuntimeRefusedError,
-    TokenRangeError,
     TrlmError,
 )
 
@@ -26,19 +22,3 @@ def error_of(problem: dict[str, Any]) -> TrlmError:
     if number == OUT_OF_MEMORY:
         return RuntimeMemoryError(where=where, detail=detail)
     return RuntimeRefusedError(where=where, error_name=name, number=number, detail=detail)
-
-
-def case_error(problem: dict[str, Any], case: Case, model: dict[str, Any]) -> TrlmError:
-    """The same for a case on a model, in the classes that every engine raises for it."""
-    number, vocab = problem.get("number"), int(model["vocab"])
-    place = f"case {case.case_id}"
-    if number == TOKEN_RANGE:
-        index = next(i for i, token in enumerate(case.token_ids) if token >= vocab)
-        facts = {"token": case.token_ids[index], "index": index, "vocab": vocab}
-        return TokenRangeError(where=f"{place}, token_ids[{index}]", **facts)
-    if number == CONTEXT:
-        limit = int(model["max_position_embeddings"])
-        return ContextLengthError(where=place, tokens=len(case.token_ids), limit=limit)
-    if number == NO_VISIBLE_KEY:
-        return AllKeysMaskedError(where=f"{place}, attention_mask", row=0)
-    return error_of(problem)

@@ -16,10 +16,11 @@ from trlm_lab.backends.browser.frames import Assembler, digest_from_row
 from trlm_lab.backends.browser.host import PageHost
 from trlm_lab.backends.browser.identity import identity_of
 from trlm_lab.backends.browser.page import Progress
-from trlm_lab.backends.browser.problems import case_error, error_of
+from trlm_lab.backends.browser.problems import error_of
 from trlm_lab.backends.browser.resources import ARTIFACT_PATH, resources
 from trlm_lab.backends.self_hash import admit
 from trlm_lab.base.blobs import file_sha256
+from trlm_lab.base.case_rules import check_case
 from trlm_lab.base.records import ArrayDigest, Case, CaseTrace, EngineIdentity, Observation
 from trlm_lab.errors import (
     BrowserTimeoutError,
@@ -94,13 +95,15 @@ class ChromiumSession:
         with that of the bytes received.
 
         Raises:
-            Refused: the runtime refuses the case (TokenRangeError, ContextLengthError, ...).
+            TokenRangeError, ContextLengthError, PositionRangeError, MaskValueError,
+            AllKeysMaskedError: as `base.case_rules.check_case`.
             TransferCorruptError: bytes changed under way.
             InfrastructureError: the page failed or fell silent.
             SessionBusyError: another run was started meanwhile.
             SessionClosedError: the session is closed.
         """
         self._end_run()
+        self._check(case)
         with self._closing_on_failure(), self.host.listening() as (path, channel):
             work = self._command("run", _case_map(case), {"channel": path}, touch=channel.touch)
             work.add_done_callback(lambda done: channel.end(_failure(done)))
@@ -109,7 +112,7 @@ class ChromiumSession:
             try:
                 for frame in channel.frames(self.idle_limit_s):
                     yield from assembler.feed(frame)
-                assembler.finish(self._digests(work.result(), case))
+                assembler.finish(_digests(work.result()))
             except GeneratorExit:
                 self._end_run()
                 raise
@@ -120,10 +123,14 @@ class ChromiumSession:
         Raises as `run` does.
         """
         self._end_run()
+        self._check(case)
         with self._closing_on_failure():
             answer = self._command("run", _case_map(case), {}).result()
-            arrays = self._digests(answer, case)
+            arrays = _digests(answer)
         return CaseTrace(case.case_id, case.digest, tuple(arrays))
+
+    def _check(self, case: Case) -> None:
+        check_case(case, int(self._model["vocab"]), int(self._model["max_position_embeddings"]))
 
     def _end_run(self) -> None:
         """End the run that was not consumed to its end, if there is one."""
@@ -150,11 +157,6 @@ class ChromiumSession:
             self.close()
             raise
 
-    def _digests(self, answer: dict[str, Any], case: Case) -> list[ArrayDigest]:
-        if "problem" in answer:
-            raise case_error(answer["problem"], case, self._model)
-        return [digest_from_row(row) for row in answer["result"]["arrays"]]
-
     def _command(
         self, *args: Any, touch: Callable[[], None] | None = None
     ) -> Future[dict[str, Any]]:
@@ -178,6 +180,12 @@ class ChromiumSession:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _digests(answer: dict[str, Any]) -> list[ArrayDigest]:
+    if "problem" in answer:
+        raise error_of(answer["problem"])
+    return [digest_from_row(row) for row in answer["result"]["arrays"]]
 
 
 def _case_map(case: Case) -> dict[str, Any]:
