@@ -35,7 +35,9 @@ def test_an_id_that_no_file_declares_is_the_source_s(tree: Tree, defaults: Defau
 def test_an_unknown_key_is_fatal(tree: Tree, defaults: Defaults) -> None:
     with pytest.raises(errors.UnknownFieldError, match="'attn_logit_softcapping' is not in the"):
         effective_config(tree(config={"attn_logit_softcapping": 50.0}), defaults())
-    with pytest.raises(errors.UnknownFieldError, match=r"generation_config\.json: the key 'odd'"):
+    with pytest.raises(
+        errors.UnknownFieldError, match=r"generation_config\.json#/odd: the key 'odd'"
+    ):
         effective_config(tree(generation={"odd": 1}), defaults())
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trlm_lab.acquire.gguf_file import GgufFile
+from trlm_lab.base.config_bounds import CONFIG_BOUNDS
 from trlm_lab.errors import GgufArchitectureError, GgufFieldError
 
 #: GGUF key without the prefix `llama.` -> config.json key.
@@ -84,12 +85,14 @@ def _size(file: GgufFile, key: str) -> tuple[int, str]:
         if key == "attention.head_count_kv":
             return _size(file, "attention.head_count")
         if key == "vocab_size" and "tokenizer.ggml.tokens" in file.fields:
-            return len(file.fields["tokenizer.ggml.tokens"].value), "length of the token list"
+            tokens = file.fields["tokenizer.ggml.tokens"].value
+            if isinstance(tokens, list) and tokens:
+                return len(tokens), "length of the token list"
         raise GgufFieldError(where=file.path.name, key=full, detail="the key is missing")
     value = file.fields[full].value
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**31:
-        detail = f"{value!r} is no positive 31-bit integer"
-        raise GgufFieldError(where=file.path.name, key=full, detail=detail)
+    problem = CONFIG_BOUNDS[_SIZES[key]].problem(value)
+    if problem:
+        raise GgufFieldError(where=file.path.name, key=full, detail=problem)
     return value, full
 
 
@@ -102,8 +105,9 @@ def _add_floats(file: GgufFile, values: dict[str, Any], origins: dict[str, str])
         if field is None and absent is None:
             raise GgufFieldError(where=file.path.name, key=key, detail="the key is missing")
         value = absent if field is None else field.value
-        if not isinstance(value, float) or not 0.0 < value < float("inf"):
-            detail = f"{value!r} is no positive float"
+        problem = CONFIG_BOUNDS[target].problem(value)
+        if problem or not isinstance(value, float):
+            detail = problem or f"{value!r} is no float"
             raise GgufFieldError(where=file.path.name, key=key, detail=detail)
         values[target] = value
         origins[target] = key if field is not None else f"{key} is absent, the runtime's own value"
@@ -124,6 +128,10 @@ def _add_head_dim(file: GgufFile, values: dict[str, Any], origins: dict[str, str
                 f"{other} beside a head dimension of {value}; partial rotation is not supported"
             )
             raise GgufFieldError(where=file.path.name, key=key, detail=detail)
+    problem = CONFIG_BOUNDS["head_dim"].problem(value)
+    if problem:
+        key = next(iter(stated), "llama.embedding_length")
+        raise GgufFieldError(where=file.path.name, key=key, detail=f"head dimension: {problem}")
     values["head_dim"] = value
     origins["head_dim"] = next(iter(stated), "hidden_size / num_attention_heads")
 

@@ -65,6 +65,7 @@ def describe(root: Path, defaults: SourceDefaults) -> Description:
         codes = ", ".join(sorted({f.code for f in receipt.stops}))
         raise ConflictError(where=first.where, codes=codes, detail=first.detail)
     classified = classify(documents.config, llama.CONFIG_SCHEMA, "config.json")
+    llama.check_relations(documents.config, "config.json")
     classify(documents.generation, llama.GENERATION_SCHEMA, "generation_config.json")
     config = _assembled(documents.config, defaults, receipt)
     tensors = llama.expected_tensors(_sizes(config))

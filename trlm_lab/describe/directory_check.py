@@ -51,6 +51,7 @@ def _missing(name: str) -> dict[str, str]:
 
 def _check_schemas(documents: Documents) -> None:
     classify(documents.config, llama.CONFIG_SCHEMA, "config.json")
+    llama.check_relations(documents.config, "config.json")
     classify(documents.generation, llama.GENERATION_SCHEMA, "generation_config.json")
 
 

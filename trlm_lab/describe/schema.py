@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from trlm_lab.base.config_bounds import CONFIG_BOUNDS, TOKEN_ID, shown
 from trlm_lab.errors import FieldValueError, UnknownFieldError
+
+ID_RANGE = "an integer from 0 to 2^31 - 1"
 
 #: Returns what is wrong with a value, or an empty text.
 Check = Callable[[Any], str]
@@ -62,12 +64,18 @@ def classify(row: Mapping[str, Any], schema: Schema, where: str) -> tuple[Classi
         rule = schema.rules.get(name)
         if rule is None:
             known = f"{schema.name} version {schema.version}"
-            raise UnknownFieldError(where=where, field=name, schema=known)
+            raise UnknownFieldError(where=pointer(where, name), field=name, schema=known)
         problem = rule.check(value)
         if problem:
-            raise FieldValueError(where=where, field=name, problem=problem)
+            raise FieldValueError(where=pointer(where, name), field=name, problem=problem)
         fields.append(ClassifiedField(name, value, rule.kind, rule.reason))
     return tuple(fields)
+
+
+def pointer(file: str, *parts: str | int) -> str:
+    """A place in a JSON document: the file, and a JSON pointer (RFC 6901) after `#`."""
+    escaped = (str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+    return file + "#" + "".join(f"/{part}" for part in escaped)
 
 
 def behaviour(check: Check, reason: str) -> FieldRule:
@@ -85,33 +93,27 @@ def anything(value: Any) -> str:
     return ""
 
 
-def positive_integer(value: Any) -> str:
-    """Accept 1 to 2^31 - 1."""
-    ok = isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31
-    return "" if ok else f"{value!r} is no positive 31-bit integer"
-
-
-def positive_number(value: Any) -> str:
-    """Accept a finite number above zero."""
-    ok = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return "" if ok and math.isfinite(value) and value > 0 else f"{value!r} is no positive number"
+def bounded(name: str) -> Check:
+    """Accept the range that every reader allows the number of this name."""
+    return CONFIG_BOUNDS[name].problem
 
 
 def flag(value: Any) -> str:
     """Accept true and false."""
-    return "" if isinstance(value, bool) else f"{value!r} is neither true nor false"
+    return "" if isinstance(value, bool) else f"{shown(value)} is neither true nor false"
 
 
 def text(value: Any) -> str:
     """Accept a text."""
-    return "" if isinstance(value, str) else f"{value!r} is no text"
+    return "" if isinstance(value, str) else f"{shown(value)} is no text"
 
 
 def token_ids(value: Any) -> str:
     """Accept null, an id, or a list of ids; the conflict detector judges them further."""
     values = value if isinstance(value, list) else [value]
-    ok = all(isinstance(v, int) and not isinstance(v, bool) and v >= 0 for v in values)
-    return "" if value is None or (ok and values) else f"{value!r} is no id and no list of ids"
+    if value is None or (values and not any(map(TOKEN_ID.problem, values))):
+        return ""
+    return f"{shown(value)} is no id and no list of ids; an id is {ID_RANGE}"
 
 
 def or_null(check: Check) -> Check:
@@ -124,6 +126,6 @@ def only(*allowed: Any) -> Check:
 
     def check(value: Any) -> str:
         same = any(type(value) is type(item) and value == item for item in allowed)
-        return "" if same else f"{value!r} is not supported; supported: {list(allowed)}"
+        return "" if same else f"{shown(value)} is not supported; supported: {list(allowed)}"
 
     return check

@@ -58,6 +58,7 @@ class RecordError(Refused):
 
     code = "RECORD"
     rule = "{detail}"
+    fix = "correct the named field, or make the file again with this version"
 
 
 class NonFiniteError(Refused):

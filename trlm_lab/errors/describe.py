@@ -26,7 +26,7 @@ class FieldValueError(Refused):
 
     code = "FIELD_VALUE"
     rule = "{field}: {problem}"
-    fix = "use a model without this setting; it is never ignored"
+    fix = "give a value that is named here, or use another model; the field is never ignored"
 
 
 class ConflictError(Refused):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trlm_lab.base import canon
+from trlm_lab.base.config_bounds import CONFIG_BOUNDS
 from trlm_lab.base.records.checks import require
 
 
@@ -98,8 +99,8 @@ class EffectiveConfig:
         for name in ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
                      "num_attention_heads", "num_key_value_heads", "head_dim",
                      "max_position_embeddings"):  # fmt: skip
-            value = getattr(self, name)
-            require(0 < value < 2**31, f"config.{name}", f"{value} is out of range")
+            problem = CONFIG_BOUNDS[name].problem(getattr(self, name))
+            require(not problem, f"config.{name}", problem)
         groups = self.num_attention_heads % self.num_key_value_heads
         require(groups == 0, "config.num_key_value_heads", "does not divide the query heads")
         require(self.head_dim % 2 == 0, "config.head_dim", "is odd, RoPE pairs coordinates")
@@ -115,6 +116,9 @@ class EffectiveConfig:
             with np.errstate(over="ignore"):
                 exact = float(np.float32(value)) == value
             require(exact, f"config.{name}", "is no float32 value")
+        for name in ("rms_norm_eps", "rope_theta"):
+            problem = CONFIG_BOUNDS[name].problem(getattr(self, name))
+            require(not problem, f"config.{name}", problem)
 
     @property
     def inv_freq(self) -> NDArray[np.float32]:

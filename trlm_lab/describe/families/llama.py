@@ -10,20 +10,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from trlm_lab.base.config_bounds import shown
 from trlm_lab.describe.ledger_plan import ExpectedTensor
 from trlm_lab.describe.schema import (
     Schema,
     anything,
     behaviour,
+    bounded,
     documentary,
     flag,
     only,
     or_null,
-    positive_integer,
-    positive_number,
+    pointer,
     text,
     token_ids,
 )
+from trlm_lab.errors import FieldValueError
 
 MODEL_TYPE = "llama"
 REVIEWER = "trlm_lab maintainers"
@@ -38,12 +40,12 @@ def _default_rope(value: Any) -> str:
     if value is None:
         return ""
     if not isinstance(value, dict):
-        return f"{value!r} is no object"
+        return f"{shown(value)} is no object"
     strange = sorted(set(value) - {"rope_type", "type", "rope_theta"})
-    kinds = {value.get(key, "default") for key in ("rope_type", "type")}
-    if strange or kinds != {"default"}:
-        return f"{value!r}: only plain RoPE (rope_type default) is supported"
-    return positive_number(value["rope_theta"]) if "rope_theta" in value else ""
+    kinds = [value.get(key, "default") for key in ("rope_type", "type")]
+    if strange or kinds != ["default", "default"]:
+        return f"{shown(value)}: only plain RoPE (rope_type default) is supported"
+    return bounded("rope_theta")(value["rope_theta"]) if "rope_theta" in value else ""
 
 
 CONFIG_SCHEMA = Schema(
@@ -53,17 +55,17 @@ CONFIG_SCHEMA = Schema(
     {
         "architectures": behaviour(only(["LlamaForCausalLM"]), "the class that computes"),
         "model_type": behaviour(only(MODEL_TYPE), "the family"),
-        "vocab_size": behaviour(positive_integer, "rows of the embedding"),
-        "hidden_size": behaviour(positive_integer, "width of the residual stream"),
-        "intermediate_size": behaviour(positive_integer, "width of the MLP"),
-        "num_hidden_layers": behaviour(positive_integer, "depth"),
-        "num_attention_heads": behaviour(positive_integer, "query heads"),
-        "num_key_value_heads": behaviour(or_null(positive_integer), "key/value heads"),
-        "head_dim": behaviour(or_null(positive_integer), "width of a head"),
+        "vocab_size": behaviour(bounded("vocab_size"), "rows of the embedding"),
+        "hidden_size": behaviour(bounded("hidden_size"), "width of the residual stream"),
+        "intermediate_size": behaviour(bounded("intermediate_size"), "width of the MLP"),
+        "num_hidden_layers": behaviour(bounded("num_hidden_layers"), "depth"),
+        "num_attention_heads": behaviour(bounded("num_attention_heads"), "query heads"),
+        "num_key_value_heads": behaviour(or_null(bounded("num_key_value_heads")), "KV heads"),
+        "head_dim": behaviour(or_null(bounded("head_dim")), "width of a head"),
         "hidden_act": behaviour(only("silu"), "activation of the gate"),
-        "max_position_embeddings": behaviour(positive_integer, "declared context"),
-        "rms_norm_eps": behaviour(positive_number, "inside the root of every norm"),
-        "rope_theta": behaviour(positive_number, "base of the rotary frequencies"),
+        "max_position_embeddings": behaviour(bounded("max_position_embeddings"), "context"),
+        "rms_norm_eps": behaviour(bounded("rms_norm_eps"), "inside the root of every norm"),
+        "rope_theta": behaviour(bounded("rope_theta"), "base of the rotary frequencies"),
         "rope_scaling": behaviour(_default_rope, "changes the rotary frequencies"),
         "rope_parameters": behaviour(_default_rope, "base and kind of the rotary frequencies"),
         "rope_interleaved": behaviour(or_null(only(False)), "which coordinates are paired"),
@@ -114,6 +116,31 @@ GENERATION_SCHEMA = Schema(
         "use_cache": documentary(_RUNTIME),
     },
 )  # fmt: skip
+
+
+def check_relations(config: Mapping[str, Any], where: str) -> None:
+    """What the sizes of an accepted configuration must be to one another.
+
+    Raises:
+        FieldValueError: heads that do not divide, or a head of odd width.
+    """
+    heads = config.get("num_attention_heads", 1)
+    keys, width = config.get("num_key_value_heads"), config.get("head_dim")
+    if keys and heads % keys:
+        problem = f"{keys} key/value heads do not divide {heads} query heads"
+        raise FieldValueError(
+            where=pointer(where, "num_key_value_heads"), field="num_key_value_heads",
+            problem=problem,
+        )  # fmt: skip
+    hidden = config.get("hidden_size", heads)
+    if not width and hidden % heads:
+        problem = f"{heads} heads do not divide the width {hidden}, and head_dim is not given"
+        raise FieldValueError(
+            where=pointer(where, "hidden_size"), field="hidden_size", problem=problem
+        )
+    if width and width % 2:
+        problem = f"{width} is odd, RoPE rotates pairs of coordinates"
+        raise FieldValueError(where=pointer(where, "head_dim"), field="head_dim", problem=problem)
 
 
 @dataclass(frozen=True)
