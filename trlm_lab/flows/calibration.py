@@ -12,12 +12,12 @@ from trlm_lab.calibrate import (
     FloorMeter,
     NoiseFloors,
     check_disjoint,
-    freeze,
     make_policy,
     trace_stream,
 )
 from trlm_lab.flows.execution import Ran
 from trlm_lab.flows.identity import package_sha256
+from trlm_lab.flows.policy_versions import Versioned, freeze_version
 from trlm_lab.flows.workspace import Workspace
 
 #: The float32 profile whose error is measured beside the oracle's.
@@ -44,6 +44,7 @@ def calibrate_limits(
 
     Raises:
         CalibrationOverlapError: a judged case is also a calibration case.
+        PolicyFileError: a policy frozen here before is damaged.
     """
     inputs = {
         "oracle": oracle.record.trace_id,
@@ -57,15 +58,35 @@ def calibrate_limits(
         inputs,
         lambda: _measure(ws, label, oracle, subject, calibration).to_map(),
     )
-    policy = TolerancePolicy.from_map(row)
-    check_disjoint(policy, judged.cases)
-    freeze(policy, ws.out / "policies" / f"{label}.cbor")
+    measured = TolerancePolicy.from_map(row)
+    check_disjoint(measured, judged.cases)
+    versioned = freeze_version(measured, ws.out / "policies", label)
+    if versioned.before is not None and not ws.trusted:
+        ws.board.say(f"  limits on {label}: {versioned.words()}")
+    policy = versioned.policy
     node = ws.store.add(
         "tolerance_policy",
-        {"policy_id": policy.policy_id, "policy_blob": ws.store.put_value(policy.to_map())},
-        [oracle.node],
+        {
+            "policy_id": policy.policy_id,
+            "policy_blob": ws.store.put_value(policy.to_map()),
+            **versioned.facts(),
+        },
+        [oracle.node, *_superseded(ws, versioned)],
     )
     return Calibrated(policy, node)
+
+
+def _superseded(ws: Workspace, versioned: Versioned) -> list[str]:
+    """The nodes of the version before; a frozen policy whose node was lost has none."""
+    if versioned.before is None:
+        return []
+    wanted = versioned.before.policy_id
+    nodes = ((node_id, ws.store.get(node_id)) for node_id in ws.store)
+    return [
+        node_id
+        for node_id, node in nodes
+        if node.type == "tolerance_policy" and node.metadata["policy_id"] == wanted
+    ]
 
 
 def _measure(

@@ -7,8 +7,12 @@ from pathlib import Path
 
 from trlm_lab.backends.faulty import FaultyRunner
 from trlm_lab.base.blobs import write_atomically
+from trlm_lab.base.home import trlm_home
 from trlm_lab.cases import load_suite
-from trlm_lab.flows.notebooks import run_notebooks
+from trlm_lab.flows.execution import trace_name
+from trlm_lab.flows.leftovers import sweep_cache
+from trlm_lab.flows.notebooks import notebook_source, run_notebooks
+from trlm_lab.flows.occupancy import occupied, withdraw_receipt
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.promotion import Claim, claims, promote
@@ -33,22 +37,50 @@ class Conformance:
 
 
 def conform(plan: RunPlan, out: Path, board: Board, *, fresh: bool = False) -> Conformance:
-    """Run every stage, execute the notebooks, write the report and seal the receipt."""
+    """Run every stage, execute the notebooks, write the report and seal the receipt.
+
+    Raises:
+        DirectoryForeignError, DirectoryDiffersError: `out` belongs to something else.
+        LockHeldError: another run is writing there.
+    """
     check_plan(plan)
-    ws = Workspace(out, board, fresh=fresh)
-    out = ws.out
-    # Until it is sealed again the directory makes no claim.
-    (out / RECEIPT_FILE).unlink(missing_ok=True)
+    sweep_cache(trlm_home())
+    with occupied(out.resolve(), plan):
+        return _conform(plan, Workspace(out, board, fresh=fresh))
+
+
+def _conform(plan: RunPlan, ws: Workspace) -> Conformance:
     run = Run(plan, ws)
+    # A source that cannot be had changes no file that a receipt lists.
+    _ = run.source
+    # Until it is sealed again the directory makes no claim.
+    withdraw_receipt(ws.out)
+    plan.save(ws.out)
     rows = claims(run)
     promotion = promote(run, rows)
     reused = tuple(ws.reused)
     _ = run.quantization
-    notebooks = run_notebooks(ws, NOTEBOOK_NAMES, {"out": str(out)}, [promotion])
+    drop_strangers(ws, plan)
+    notebooks = run_notebooks(ws, NOTEBOOK_NAMES, {"out": str(ws.out)}, [promotion])
     report = write_report(run, rows, promotion)
     receipt = seal(ws, promotion, [n.node for n in notebooks])
     holds = bool(ws.store.get(promotion).metadata["holds"])
     return Conformance(rows, receipt, report, holds, reused, _planted_line(run))
+
+
+def drop_strangers(ws: Workspace, plan: RunPlan) -> None:
+    """Remove stored traces of engines that an earlier plan had; this receipt speaks of none."""
+    wanted = ("torch", plan.exact[0], *plan.bounded)
+    names = {
+        f"{trace_name(engine, label, load_suite(suite).name)}.zarr"
+        for engine in wanted
+        for label in plan.artifacts
+        for suite in (plan.judged, plan.calibration)
+    }
+    for path in sorted(ws.traces.glob("*.zarr")):
+        if path.name not in names:
+            ws.board.say(f"  {path.name}: of an earlier plan, removed")
+            ws.drop(path)
 
 
 def check_plan(plan: RunPlan) -> None:
@@ -56,7 +88,10 @@ def check_plan(plan: RunPlan) -> None:
 
     Raises:
         TrlmError: a suite, case file or fault that does not exist.
+        CheckoutMissingError: this package was installed without its notebooks.
     """
+    for name in NOTEBOOK_NAMES:
+        notebook_source(name)
     load_suite(plan.judged)
     load_suite(plan.calibration)
     if plan.fault:

@@ -30,6 +30,11 @@ from trlm_lab.flows.workspace import Workspace
 from trlm_lab.traces import TraceStore, TraceWriter, hash_only, trace_record
 
 
+def trace_name(engine: str, label: str, suite: str) -> str:
+    """A file-safe name of the trace of an engine on an artifact over a suite."""
+    return f"{engine}-{label}-{suite}".replace("@", "-").replace(":", "-")
+
+
 @dataclass(frozen=True)
 class Task:
     """One engine to run on one subject over one suite; `keep` stores the arrays."""
@@ -46,7 +51,7 @@ class Task:
     @property
     def name(self) -> str:
         """A file-safe name of the trace."""
-        return f"{self.engine}-{self.label}-{self.suite.name}".replace("@", "-").replace(":", "-")
+        return trace_name(self.engine, self.label, self.suite.name)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from typing import Any
 
 from trlm_lab.errors import PathMissingError
 from trlm_lab.inspector import inspect
+from trlm_lab.inspector.inspect import Progress, silent
 
 
-def inspection_document(path: Path) -> dict[str, Any]:
+def inspection_document(path: Path, progress: Progress = silent) -> dict[str, Any]:
     """Header fields, configuration, tensors, hash checks and findings as JSON-ready rows.
 
     Raises:
@@ -17,7 +18,7 @@ def inspection_document(path: Path) -> dict[str, Any]:
     """
     if not path.exists():
         raise PathMissingError(where=str(path))
-    found = inspect(path)
+    found = inspect(path, progress)
     return {
         "verdict": "refuse" if found.findings else "accept",
         "file_sha256": found.file_sha256,

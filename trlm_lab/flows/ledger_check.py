@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 from trlm_lab.base.records import Ledger, LedgerEntry
 
 
-def check_ranges(ledger: Ledger, root: Path, artifact: Path) -> list[dict[str, str]]:
+def check_ranges(
+    ledger: Ledger,
+    root: Path,
+    artifact: Path,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> list[dict[str, str]]:
     """Source and destination bytes of every entry against the ledger's hashes."""
     findings = []
-    for entry in ledger.entries:
+    entries = len(ledger.entries)
+    for done, entry in enumerate(ledger.entries):
         sides = (
             ("LEDGER_SOURCE", root / entry.source_file, [entry.source_range], entry.source_sha256),
             ("LEDGER_DESTINATION", artifact, destination_ranges(entry), entry.destination_sha256),
@@ -21,6 +28,8 @@ def check_ranges(ledger: Ledger, root: Path, artifact: Path) -> list[dict[str, s
             if got != expected:
                 detail = f"bytes {ranges} hash to {got[:16]}…, the ledger says {expected[:16]}…"
                 findings.append({"code": code, "where": entry.destination_name, "detail": detail})
+        if progress is not None:
+            progress("verify ledger", done + 1, entries)
     return findings
 
 

@@ -16,6 +16,7 @@ from trlm_lab.flows.identity import packer_sha256
 from trlm_lab.flows.ledger_check import check_ranges
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.inspector import inspect
+from trlm_lab.inspector.inspect import Progress, silent
 from trlm_lab.pack import derive_model_dir, pack_snapshot, quant_profile
 
 
@@ -43,7 +44,7 @@ def pack_artifact(ws: Workspace, source: Source, described: Described, quant: st
         [source.snapshot.snapshot_id, described.config.config_id, quant, packer_sha256()]
     )
     folder = trlm_home() / "artifacts" / key
-    found = _recall(folder, source.root, trusted=ws.trusted)
+    found = _recall(ws, folder, source.root)
     if found is None:
         found = _pack(ws, source, described, quant, folder)
     elif not ws.trusted:
@@ -71,21 +72,23 @@ def _pack(ws: Workspace, source: Source, described: Described, quant: str, folde
         tokenizer.read_bytes() if tokenizer.exists() else b"",
         progress=ws.board.report,
     )
-    inspection = check_artifact(artifact, ledger, source.root)
+    inspection = check_artifact(artifact, ledger, source.root, ws.board.report)
     row = {**vars(artifact), "path": "model.slm", "config": described.config.to_map()}
     record = {"artifact": row, "ledger": ledger.to_map(), "inspection": inspection}
     write_atomically(folder / "record.cbor", canon.encode(record))
     return Checked(artifact, ledger, inspection)
 
 
-def _recall(folder: Path, root: Path, *, trusted: bool) -> Checked | None:
+def _recall(ws: Workspace, folder: Path, root: Path) -> Checked | None:
     """The cached artifact with its ledger, or None where anything about it does not verify."""
     try:
         row = canon.decode((folder / "record.cbor").read_bytes())
         config = EffectiveConfig.from_map(row["artifact"]["config"])
         artifact = Artifact(**{**row["artifact"], "path": folder / "model.slm", "config": config})
         ledger, inspection = Ledger.from_map(row["ledger"]), row["inspection"]
-        if not trusted and check_artifact(artifact, ledger, root) != inspection:
+        if ws.trusted:
+            return Checked(artifact, ledger, inspection)
+        if check_artifact(artifact, ledger, root, ws.board.report) != inspection:
             return None
         return Checked(artifact, ledger, inspection)
     except (OSError, KeyError, TypeError, TrlmError):
@@ -121,15 +124,19 @@ def _receipts(
     return {"artifact": artifact_node, "ledger": ledger_node, "inspection": inspection_node}
 
 
-def check_artifact(artifact: Artifact, ledger: Ledger, root: Path) -> dict[str, Any]:
+def check_artifact(
+    artifact: Artifact, ledger: Ledger, root: Path, progress: Progress = silent
+) -> dict[str, Any]:
     """Inspect the file, and recompute both hashes of every ledger entry from the bytes.
 
     Raises:
         ArtifactUnsoundError: inspector or ledger find fault, or the file is another one.
     """
-    found = inspect(artifact.path)
+    found = inspect(artifact.path, progress)
     wrong = [str(f) for f in found.findings]
-    wrong += [f"{f['code']} {f['where']}" for f in check_ranges(ledger, root, artifact.path)]
+    wrong += [
+        f"{f['code']} {f['where']}" for f in check_ranges(ledger, root, artifact.path, progress)
+    ]
     if found.file_sha256 != artifact.file_sha256:
         wrong.append("another file hash than recorded")
     if wrong:

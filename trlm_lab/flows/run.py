@@ -39,7 +39,6 @@ class Run:
     def __init__(self, plan: RunPlan, ws: Workspace) -> None:
         self.plan = plan
         self.ws = ws
-        plan.save(ws.out)
 
     @classmethod
     def open(cls, out: str | Path) -> Run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +20,24 @@ from trlm_lab.inspector.planes import check_planes
 from trlm_lab.inspector.report import Report
 from trlm_lab.inspector.sections import check_sections, read_configuration, read_texts
 
+#: Called with what is being done, the units done, and all units.
+Progress = Callable[[str, int, int], None]
 
-def inspect(path: Path) -> Inspection:
+
+def silent(what: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+def inspect(path: Path, progress: Progress = silent) -> Inspection:
     """Read a file. Raises InspectPathError only where there is none to read."""
     if not path.exists():
         raise InspectPathError(where=str(path), detail="there is no such file")
     if require_plain(path).st_size == 0:
         return inspect_bytes(memoryview(b""))
-    return inspect_bytes(np.memmap(path, np.uint8, "r").data)
+    return inspect_bytes(np.memmap(path, np.uint8, "r").data, progress)
 
 
-def inspect_bytes(view: memoryview) -> Inspection:
+def inspect_bytes(view: memoryview, progress: Progress = silent) -> Inspection:
     """Read a buffer; never raises on its content."""
     report = Report(view)
     digest = hashlib.sha256(view).hexdigest()
@@ -41,7 +49,7 @@ def inspect_bytes(view: memoryview) -> Inspection:
     rows = header_rows(report)
     parts: dict[str, Any] = {}
     if check_header(report, header) and check_sections(report, header):
-        parts = _inspect_sections(report, header)
+        parts = _inspect_sections(report, header, progress)
     _check_self(report)
     return Inspection(
         format="SLM2",
@@ -54,15 +62,18 @@ def inspect_bytes(view: memoryview) -> Inspection:
     )
 
 
-def _inspect_sections(report: Report, header: dict[str, int]) -> dict[str, Any]:
+def _inspect_sections(report: Report, header: dict[str, int], progress: Progress) -> dict[str, Any]:
     texts = read_texts(report, header["string_table_off"], header["string_table_len"])
     before = len(report.findings)
     config = read_configuration(report, header)
     config_is_sound = len(report.findings) == before
     tensors = read_tensors(report, header, texts)
-    for row in check_tensors(report, header, tensors):
+    sound = list(check_tensors(report, header, tensors))
+    for done, row in enumerate(sound):
+        progress("inspect tensors", done, len(sound))
         check_planes(report, row)
         _check_tensor_hash(report, header, row)
+    progress("inspect tensors", len(sound), len(sound))
     if config_is_sound:
         check_model(report, config, tensors)
     pieces: tuple[InspectedPiece, ...] = read_pieces(report, header)

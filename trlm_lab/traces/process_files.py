@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -148,9 +148,12 @@ def _entries(path: Path) -> dict[str, TensorInfo]:
 
 
 def write_process_report(
-    directory: Path, identity: EngineIdentity, not_supported: Iterable[str] = ()
+    directory: Path,
+    identity: EngineIdentity,
+    not_supported: Iterable[str] = (),
+    inputs: Mapping[str, str] | None = None,
 ) -> None:
-    """Write `report.json` for an engine of this package."""
+    """Write `report.json` for an engine of this package; `inputs` are ids of what it was given."""
     report: dict[str, Any] = {
         "schema": REPORT_SCHEMA,
         "engine": identity.name,
@@ -160,6 +163,8 @@ def write_process_report(
     refused = list(not_supported)
     if refused:
         report["not_supported"] = refused
+    if inputs:
+        report["inputs"] = dict(inputs)
     directory.mkdir(parents=True, exist_ok=True)
     write_atomically(directory / REPORT, json.dumps(report, indent=1).encode() + b"\n")
 

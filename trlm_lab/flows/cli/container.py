@@ -31,6 +31,7 @@ def pack(
     """Pack a snapshot into a `.slm`."""
     from trlm_lab.errors import OutputIsInputError, UnknownNameError
     from trlm_lab.flows.acquisition import acquire_source, describe_source
+    from trlm_lab.flows.leftovers import aside
     from trlm_lab.flows.packing import pack_artifact
     from trlm_lab.flows.progress import Board
     from trlm_lab.flows.workspace import Workspace
@@ -43,11 +44,10 @@ def pack(
         packed = pack_artifact(ws, source, describe_source(ws, source), quant)
         if out.resolve().parent == Path(snapshot).resolve():
             raise OutputIsInputError(where=str(out))
-        out.parent.mkdir(parents=True, exist_ok=True)
         # A killed copy never stands under the final name.
-        part = out.with_name(f".{out.name}.part")
-        shutil.copyfile(packed.artifact.path, part)
-        part.replace(out)
+        with aside(out) as part:
+            shutil.copyfile(packed.artifact.path, part)
+            part.replace(out)
     row = {k: v for k, v in vars(packed.artifact).items() if k not in ("path", "config")}
     if json:
         emit_json({"path": str(out), **row, "ledger_id": packed.ledger.ledger_id})
@@ -59,8 +59,10 @@ def pack(
 def inspect(path: Path, json: Json = False) -> int:
     """Read a `.slm` with the independent inspector; every hash is recomputed."""
     from trlm_lab.flows.inspection import inspection_document
+    from trlm_lab.flows.progress import Board
 
-    document = inspection_document(path)
+    with Board() as board:
+        document = inspection_document(path, board.report)
     if json:
         emit_json(document)
     else:
@@ -104,18 +106,21 @@ def ledger(
     """Show the transformation ledger, or verify it against both files."""
     from trlm_lab.errors import UnknownNameError
     from trlm_lab.flows.ledgers import ledger_of, verify_ledger
+    from trlm_lab.flows.progress import Board
 
     if action not in ("show", "verify"):
         raise UnknownNameError(kind="action", name=action, known="show, verify")
     if action == "show":
-        rows = ledger_of(snapshot, quant).ledger.to_map()
+        with Board() as board:
+            rows = ledger_of(snapshot, quant, board).ledger.to_map()
         if json:
             emit_json(rows)
         else:
             keys = ("source_name", "source_shape", "transforms", "destination_dtype")
             emit_table([{k: e[k] for k in keys} for e in rows["entries"]])
         return 0
-    findings = verify_ledger(snapshot, quant)
+    with Board() as board:
+        findings = verify_ledger(snapshot, quant, board)
     if json:
         emit_json({"verdict": "refuse" if findings else "accept", "findings": findings})
     else:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trlm_lab.errors import TrlmError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def emit_json(document: Any) -> None:
@@ -17,7 +21,6 @@ def emit_json(document: Any) -> None:
 
 def emit_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
     """Rows of equal keys as a table on standard output."""
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(title=title or None, title_justify="left", header_style="bold")
@@ -25,16 +28,38 @@ def emit_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
         table.add_column(key, overflow="fold")
     for row in rows:
         table.add_row(*("" if v is None else str(v) for v in row.values()))
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, width=140)
-    console.print(table)
+    _console().print(table)
 
 
-def report_error(error: TrlmError, *, as_json: bool) -> int:
-    """Print a refusal (JSON on stdout where asked for, else words on stderr); its exit status."""
+def _console() -> Console:
+    from rich.console import Console
+
+    class PipeConsole(Console):
+        """Leaves a closed pipe to the one place where errors become exit statuses."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    console = PipeConsole(highlight=False, markup=False)
+    return console if console.is_terminal else PipeConsole(highlight=False, markup=False, width=140)
+
+
+def report_error(error: TrlmError, *, as_json: bool, command: str = "trlm") -> int:
+    """Print a refusal (JSON on stdout where asked for, else words on stderr); its exit status.
+
+    Where the error names no place, the command is the place.
+    """
     if as_json:
-        emit_json({"error": error.as_finding()})
+        finding = error.as_finding()
+        emit_json({"error": {**finding, "where": finding["where"] or command}})
     else:
         print(f"trlm: {error}", file=sys.stderr)
     return error.exit_status
+
+
+def discard_output() -> None:
+    """Nobody reads any more: what is left in the buffers goes nowhere, and without a complaint."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

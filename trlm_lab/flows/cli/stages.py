@@ -30,9 +30,11 @@ def capture(
     json: Json = False,
 ) -> int:
     """Run the torch oracle and store every checkpoint as an xarray DataTree in zarr."""
+    from trlm_lab.flows.progress import Board
     from trlm_lab.flows.single import capture_oracle
 
-    record = capture_oracle(model, cases, out, threads=threads)
+    with Board() as board:
+        record = capture_oracle(model, cases, out, board, threads=threads)
     row = {"trace_id": record.trace_id, "path": str(out), "cases": len(record.cases)}
     emit_json(row) if json else emit_table([row])
     return 0
@@ -51,9 +53,12 @@ def execute(
     json: Json = False,
 ) -> int:
     """Run one engine and write its checkpoints in the process adapter's form."""
-    from trlm_lab.flows.single import execute_backend
+    from trlm_lab.flows.exec_stage import ExecRequest, execute_backend
+    from trlm_lab.flows.progress import Board
 
-    row = execute_backend(backend, cases, out, model, artifact, profile, timeout)
+    request = ExecRequest(backend, cases, out, model, artifact, profile, timeout)
+    with Board() as board:
+        row = execute_backend(request, board)
     emit_json(row) if json else emit_table([row])
     return 4 if row["not_supported"] else 0
 
@@ -66,10 +71,12 @@ def compare(
 ) -> int:
     """Compare two stored traces, checkpoint by checkpoint; without a policy bits must be equal."""
     from trlm_lab.base.records import SOUND
+    from trlm_lab.flows.progress import Board
     from trlm_lab.flows.single import compare_stored
     from trlm_lab.flows.tables import worst_rows
 
-    comparison = compare_stored(reference, candidate, policy)
+    with Board() as board:
+        comparison = compare_stored(reference, candidate, policy, board)
     if json:
         emit_json(comparison.to_map())
     else:
@@ -85,9 +92,11 @@ def calibrate(
     json: Json = False,
 ) -> int:
     """Measure the oracle's noise floor on calibration cases and freeze four times it."""
+    from trlm_lab.flows.progress import Board
     from trlm_lab.flows.single import calibrate_model
 
-    policy = calibrate_model(model, cases, out)
+    with Board() as board:
+        policy = calibrate_model(model, cases, out, board)
     if json:
         emit_json({"policy_id": policy.policy_id, **policy.to_map()})
     else:

@@ -1,0 +1,95 @@
+"""Whose directory it is: an output directory is empty, or holds the same job, or is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from trlm_lab.base.file_lock import locked_at_once
+from trlm_lab.errors import DirectoryDiffersError, DirectoryForeignError
+from trlm_lab.flows.leftovers import sweep_run
+from trlm_lab.flows.plan import PLAN_FILE, RunPlan
+from trlm_lab.receipts.verify import LOCK_FILE, RECEIPT_FILE
+
+#: Receipts of earlier runs in the directory, by root; the nodes they name stay in the store.
+SUPERSEDED = "superseded"
+#: What makes two plans two jobs. Engines and the planted fault may come and go.
+_JOB = ("source", "judged", "calibration", "artifacts")
+
+
+@contextmanager
+def occupied(out: Path, plan: RunPlan) -> Iterator[None]:
+    """Hold `out` for one run of `plan`, alone.
+
+    Raises:
+        DirectoryForeignError, DirectoryDiffersError: the directory belongs to something else.
+        LockHeldError: a run is going on there.
+    """
+    check_directory(out, plan)
+    with locked_at_once(out / LOCK_FILE):
+        # Another run may have begun between the look and the lock.
+        check_directory(out, plan)
+        if not (out / PLAN_FILE).exists():
+            plan.save(out)
+        sweep_run(out)
+        yield
+
+
+def check_directory(out: Path, plan: RunPlan) -> None:
+    """Refuse a directory that holds anything but an earlier run of the same job.
+
+    Raises:
+        DirectoryForeignError: files, and no plan of ours that could be read.
+        DirectoryDiffersError: a run of another source, suite or set of artifacts.
+    """
+    if not out.is_dir() or not (names := _names(out)):
+        return
+    if PLAN_FILE not in names:
+        raise DirectoryForeignError(where=str(out), kind="run", found=names[0])
+    held = _job_of(out)
+    for part, wanted in _parts(plan.to_map()).items():
+        if held[part] != wanted:
+            facts = {"part": part, "held": held[part], "wanted": wanted}
+            raise DirectoryDiffersError(where=str(out), **facts)
+
+
+def _names(out: Path) -> list[str]:
+    return sorted(p.name for p in out.iterdir() if p.name != LOCK_FILE)
+
+
+def _job_of(out: Path) -> dict[str, str]:
+    """The job of the plan in a directory, also one of an older version with other fields."""
+    try:
+        row = json.loads((out / PLAN_FILE).read_text(encoding="utf-8"))
+        return _parts(row)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DirectoryForeignError(
+            where=str(out), kind="run", found=f"a {PLAN_FILE} that cannot be read"
+        ) from error
+
+
+def _parts(row: dict[str, object]) -> dict[str, str]:
+    return {part: _text(row[part]) for part in _JOB}
+
+
+def _text(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def withdraw_receipt(out: Path) -> None:
+    """Move the sealed receipt to `superseded/<root>.json`, because files are about to change.
+
+    A reader never sees a receipt that does not match the directory; the nodes of the old one stay.
+    """
+    receipt = out / RECEIPT_FILE
+    if not receipt.exists():
+        return
+    try:
+        root = str(json.loads(receipt.read_bytes())["conformance_receipt_id"])
+    except (ValueError, KeyError, TypeError):
+        root = "malformed"
+    place = out / SUPERSEDED / f"{Path(root).name}.json"
+    place.parent.mkdir(exist_ok=True)
+    receipt.replace(place)
