@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
+import traceback
 
 import typer
 
 from trlm_lab import __version__
-from trlm_lab.errors import SystemRefusedError, TrlmError
-from trlm_lab.flows.cli import container, evidence, machine, runs, source, stages
-from trlm_lab.flows.cli.output import report_error
+from trlm_lab.errors import CommandLineError, InternalError, SystemRefusedError, TrlmError
+from trlm_lab.flows.cli import attestation, container, evidence, machine, runs, source, stages
+from trlm_lab.flows.cli.output import discard_output, report_error
+from trlm_lab.flows.cli.signals import Stopped, stoppable
 
 #: Typer carries a parser of its own since 0.26; its errors are found through the public subclass.
 _PARSER_ERROR: type[Exception] = next(
@@ -18,7 +19,9 @@ _PARSER_ERROR: type[Exception] = next(
 )
 
 INTERRUPTED = 130
-INTERRUPTED_TEXT = "trlm: interrupted; run the same command again to go on"
+#: 128 plus SIGPIPE: the reader (head, say) has gone, and did not see the whole answer.
+BROKEN_PIPE = 141
+AGAIN = "run the same command again to go on"
 
 app = typer.Typer(
     name="trlm",
@@ -27,7 +30,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for room in (runs, source, container, stages, evidence, machine):
+for room in (runs, source, container, stages, evidence, attestation, machine):
     room.register(app)
 
 
@@ -46,27 +49,74 @@ def root(
 
 def run(arguments: list[str]) -> int:
     """Run the command line; returns the exit status."""
-    wants_json = "--json" in arguments
     try:
-        status = app(arguments, prog_name="trlm", standalone_mode=False)
-        if status == INTERRUPTED:
-            print(INTERRUPTED_TEXT, file=sys.stderr)
-        return status if isinstance(status, int) else 0
-    except TrlmError as error:
-        return report_error(error, as_json=wants_json)
-    except _PARSER_ERROR as error:
-        error.show(file=sys.stderr)  # type: ignore[attr-defined]
-        return 2
-    except (typer.Abort, KeyboardInterrupt):
-        print(INTERRUPTED_TEXT, file=sys.stderr)
-        return INTERRUPTED
+        status = _answer(arguments)
+        # What the buffer still holds is part of the answer.
+        sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (head, say) has gone; nothing more to say to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        discard_output()
+        return BROKEN_PIPE
+    return status
+
+
+def _answer(arguments: list[str]) -> int:
+    as_json, command = "--json" in arguments, _command(arguments)
+    try:
+        return _invoke(arguments)
+    except TrlmError as error:
+        return report_error(error, as_json=as_json, command=command)
+    except _PARSER_ERROR as error:
+        return _refuse_usage(error, as_json=as_json, command=command)
+    except Stopped as stopped:
+        print(f"trlm: stopped by {stopped.name}; {AGAIN}", file=sys.stderr)
+        return stopped.status
+    except (typer.Abort, KeyboardInterrupt):
+        print(f"trlm: interrupted; {AGAIN}", file=sys.stderr)
+        return INTERRUPTED
+    except typer.Exit as leaving:
+        return leaving.exit_code
+    except BrokenPipeError:
+        raise
     except OSError as error:
         # A full disk, a path that is no directory, a missing permission.
         place, detail = str(error.filename or ""), error.strerror or str(error)
-        return report_error(SystemRefusedError(where=place, detail=detail), as_json=wants_json)
-    except typer.Exit as leaving:
-        return leaving.exit_code
+        refused = SystemRefusedError(where=place, detail=detail)
+        return report_error(refused, as_json=as_json, command=command)
+    except Exception as error:  # never exit status 1, which says that a claim does not hold
+        traceback.print_exc()
+        fault = InternalError(kind=type(error).__name__, detail=str(error))
+        return report_error(fault, as_json=as_json, command=command)
+
+
+def _invoke(arguments: list[str]) -> int:
+    try:
+        with stoppable():
+            status = app(arguments, prog_name="trlm", standalone_mode=False)
+    except SystemExit as leaving:
+        # The parser makes status 1 of a closed pipe, which would say that a claim does not hold.
+        if isinstance(leaving.__context__, BrokenPipeError):
+            raise leaving.__context__ from None
+        raise
+    if status == INTERRUPTED:
+        raise KeyboardInterrupt
+    return status if isinstance(status, int) else 0
+
+
+def _command(arguments: list[str]) -> str:
+    """`trlm NAME`, for messages about a command line that may not even parse."""
+    known = {
+        info.name or getattr(info.callback, "__name__", "") for info in app.registered_commands
+    }
+    named = next((a for a in arguments if a in known), "")
+    return f"trlm {named}".strip()
+
+
+def _refuse_usage(error: Exception, *, as_json: bool, command: str) -> int:
+    if not as_json:
+        error.show(file=sys.stderr)  # type: ignore[attr-defined]
+        return CommandLineError.exit_status
+    lines: str = error.format_message()  # type: ignore[attr-defined]
+    detail = " ".join(lines.split()).rstrip(".")
+    return report_error(
+        CommandLineError(detail=detail, command=command), as_json=True, command=command
+    )

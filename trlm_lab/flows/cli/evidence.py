@@ -17,9 +17,14 @@ def register(app: typer.Typer) -> None:
     app.command()(receipts)
 
 
-def verify(directory: Path, json: Json = False) -> int:
+def verify(
+    directory: Path,
+    key: Annotated[Path | None, typer.Option("--key", help="Signer's public key (PEM).")] = None,
+    json: Json = False,
+) -> int:
     """Re-check every hash, node, claim and blob of a receipt store, as a stranger would."""
     from trlm_lab.errors import PathMissingError
+    from trlm_lab.flows.attestation import check_attestations
     from trlm_lab.flows.progress import Board
     from trlm_lab.flows.verification import verify_directory
 
@@ -27,6 +32,7 @@ def verify(directory: Path, json: Json = False) -> int:
         raise PathMissingError(where=str(directory))
     with Board() as board:
         report = verify_directory(directory, board.report)
+        check_attestations(directory, report, key)
     if json:
         emit_json(
             {
@@ -50,46 +56,42 @@ def verify(directory: Path, json: Json = False) -> int:
     return 0 if report.sound else 1
 
 
+ACTIONS = ("log", "show", "graph", "why")
+
+
 def receipts(
-    action: Annotated[str, typer.Argument(help="log, show or graph")],
-    node: Annotated[str, typer.Argument(help="Node id or its beginning (show).")] = "",
+    action: Annotated[str, typer.Argument(help="log, show, graph or why")],
+    node: Annotated[str, typer.Argument(help="Node id or its beginning.")] = "",
     directory: Annotated[Path, typer.Option("--dir", help="Receipt store.")] = Path("reports/demo"),
     json: Json = False,
 ) -> int:
-    """Look into the receipt store."""
+    """Look into the receipt store: all nodes, one node, the graph, or who rests on a node."""
     from trlm_lab.errors import UnknownNameError
-    from trlm_lab.receipts import ReceiptStore, VerifyReport, render_graph, walk
-    from trlm_lab.receipts.verify import read_receipt
+    from trlm_lab.flows.receipts_view import (
+        graph_rows,
+        log_rows,
+        node_row,
+        open_store,
+        sealed_root,
+        why_rows,
+    )
+    from trlm_lab.receipts import render_graph
 
-    store = ReceiptStore(directory)
+    if action not in ACTIONS:
+        raise UnknownNameError(kind="action", name=action, known=", ".join(ACTIONS))
+    store = open_store(directory)
     if action == "log":
-        rows = [{"node": i, "type": store.get(i).type} for i in store]
+        rows = log_rows(store)
         emit_json(rows) if json else emit_table(rows)
     elif action == "show":
-        found = store.find(node)
-        shown = store.get(found)
-        document = {"id": found, "type": shown.type, "metadata": _plain(shown.metadata),
-                    "children": list(shown.children)}  # fmt: skip
-        emit_json(document)
+        emit_json(node_row(store, node))
     elif action == "graph":
-        root = store.find(node) if node else str(read_receipt(directory, VerifyReport()))
-        if json:
-            emit_json(
-                [{"id": i, "type": n.type, "children": n.children} for i, n in walk(store, root)]
-            )
-        else:
-            print(render_graph(store, root))
+        root = store.find(node) if node else sealed_root(directory)
+        emit_json(graph_rows(store, root)) if json else print(render_graph(store, root))
     else:
-        raise UnknownNameError(kind="action", name=action, known="log, show, graph")
+        answer = why_rows(store, sealed_root(directory), node)
+        if json:
+            emit_json(answer)
+        for path in () if json else answer["paths"]:
+            print(" > ".join(f"{step['type']} {step['id'][:12]}" for step in path))
     return 0
-
-
-def _plain(value: object) -> object:
-    """Bytes have no JSON form; paths are shown as text."""
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
-    if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_plain(v) for v in value]
-    return value
