@@ -7,63 +7,62 @@ import sys
 from typing import Any
 
 from trlm_lab import __version__
+from trlm_lab.base.records import Availability
 from trlm_lab.errors import TrlmError
 from trlm_lab.flows.engines import ENGINES, runner
 
-#: Engines of the plan that this version does not build yet.
-PLANNED = (
-    "native-simd",
-    "native-threads",
-    "wasm-simd@wasmtime",
-    "wasm-simd@chromium",
-    "wasm-threads@chromium",
-    "webgpu@chromium",
-    "webgpu@wgpu",
-)
+NOT_YET = "not part of trlm_lab"
+#: Engines of the plan that this version does not build yet, and what each waits for.
+PLANNED = {
+    "native-simd": "the runtime's 16-lane kernels (profile lanes16-f32-v1) for this processor",
+    "native-threads": "the runtime's work sharing, in the order of lanes16-f32-v1",
+    "wasm-simd@wasmtime": "a second module, built with simd128",
+    "wasm-simd@chromium": "a second module, built with simd128",
+    "wasm-threads@chromium": "a module with shared memory, and a page that is cross-origin isolated",
+    "webgpu@chromium": "the WGSL kernels and their profile webgpu-f32-v1",
+    "webgpu@wgpu": "the WGSL kernels and a wgpu host for them",
+}
+INSTALL = "python -m pip install -c constraints.txt -e '.[oracle,browser,models]'"
 
 
 def examine() -> dict[str, Any]:
-    """The document of `trlm doctor --json`."""
-    rows = [_row(name) for name in ENGINES if ":" not in name]
-    rows.append(
-        {
-            "name": "process:COMMAND",
-            "version": "trlm-process-v1",
-            "available": True,
-            "features": ["any runtime that speaks docs/process-adapter"],
-            "fix": "",
-        }
+    """The document of `trlm doctor --json`.
+
+    Every row of `engines` has the same five fields; `missing` says in words why an engine is not
+    here, `planned` what an engine that this version does not build waits for.
+    """
+    states = {name: _state(name) for name in ENGINES if ":" not in name}
+    states["process:COMMAND"] = Availability(
+        True, "trlm-process-v1", ("any runtime that speaks docs/process-adapter",)
     )
-    rows += [
-        {
-            "name": name,
-            "version": "",
-            "available": False,
-            "features": [],
-            "fix": f"not part of trlm_lab {__version__}",
-        }
-        for name in PLANNED
-    ]
+    planned = {name: words for name, words in PLANNED.items() if name not in ENGINES}
+    for name, words in planned.items():
+        states[name] = Availability(False, fix=f"{NOT_YET} {__version__}; waits for {words}")
+    missing = {name: state.reason for name, state in states.items() if state.reason}
     return {
         "trlm_lab": __version__,
         "python": platform.python_version(),
         "platform": f"{sys.platform} {platform.machine()}",
-        "engines": rows,
+        "engines": [_row(name, state) for name, state in states.items()],
+        "missing": missing,
+        "planned": planned,
     }
 
 
-def _row(name: str) -> dict[str, Any]:
+def _state(name: str) -> Availability:
     try:
-        here = runner(name).availability()
-    except (ImportError, TrlmError) as error:
-        fix = "python -m pip install -c constraints.txt -e '.[oracle,browser,models]'"
-        return {"name": name, "version": "", "available": False, "features": [],
-                "reason": str(error), "fix": fix}  # fmt: skip
+        return runner(name).availability()
+    except TrlmError as error:
+        return Availability(False, reason=error.detail, fix=error.remedy or INSTALL)
+    except ImportError as error:
+        return Availability(False, reason=str(error), fix=INSTALL)
+
+
+def _row(name: str, state: Availability) -> dict[str, Any]:
     return {
         "name": name,
-        "version": here.version,
-        "available": here.available,
-        "features": list(here.features),
-        "reason": here.reason,
-        "fix": here.fix,
+        "version": state.version,
+        "available": state.available,
+        "features": list(state.features),
+        "fix": "" if state.available else state.fix or INSTALL,
     }

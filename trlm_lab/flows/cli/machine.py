@@ -32,14 +32,16 @@ def doctor(json: Json = False) -> int:
             "here": "yes" if row["available"] else "no",
             "version": row["version"],
             "features": ", ".join(row["features"]),
-            "how to get it": row["fix"],
+            "how to get it": "; ".join(
+                part for part in (document["missing"].get(row["name"], ""), row["fix"]) if part
+            ),
         }
         for row in document["engines"]
-        if not row["fix"].startswith("not part of")
+        if row["name"] not in document["planned"]
     ]
     emit_table(rows, f"trlm_lab {document['trlm_lab']}, Python {document['python']}")
-    planned = [r["name"] for r in document["engines"] if r["fix"].startswith("not part of")]
-    print(f"planned, not part of this version: {', '.join(planned)}")
+    planned = [{"engine": k, "waits for": v} for k, v in document["planned"].items()]
+    emit_table(planned, "planned, not part of this version")
     return 0
 
 
