@@ -1,0 +1,133 @@
+"""Search the texts inside evidence: plain text, JSON, notebooks and canonical CBOR."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from trlm_lab.base import canon
+from trlm_lab.errors import TrlmError
+from trlm_lab.secret_scan.rules import rules
+
+#: Pictures inside HTML and notebooks: their base64 is dense and holds no text.
+_PICTURE = re.compile(r"data:(?:image|font)/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=\s\\n]+")
+_PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "application/pdf")
+_ID = re.compile(r"(?<![0-9a-zA-Z])[0-9a-f]{64}(?![0-9a-zA-Z])")
+_FREE = frozenset({"text", "prompt", "content"})
+#: No rule matches anything shorter.
+_SHORTEST = 6
+_TEXT_CHARACTERS = bytes({7, 8, 9, 10, 12, 13, 27} | set(range(0x20, 0x100)) - {0x7F})
+
+
+@dataclass(frozen=True)
+class SecretFinding:
+    """A rule, the place, and the text itself only as its beginning and length."""
+
+    rule: str
+    where: str
+    line: int
+    hint: str
+
+
+def scan_text(
+    text: str, *, where: str, known: frozenset[str] = frozenset()
+) -> Iterator[SecretFinding]:
+    """Every match of every rule in a text.
+
+    Args:
+        text: what to search.
+        where: names the text in the findings.
+        known: texts that are no secrets: the content ids of the evidence itself.
+    """
+    if text in known:
+        return
+    for number, line in enumerate(_PICTURE.sub("", text).splitlines(), 1):
+        if len(line) < _SHORTEST:
+            continue
+        for name, match in _matches(line):
+            if match.lower() not in known:
+                yield SecretFinding(name, where, number, _hint(match))
+
+
+@lru_cache(maxsize=1 << 16)
+def _matches(line: str) -> tuple[tuple[str, str], ...]:
+    """(rule, match) of one line; records repeat their keys and names many times."""
+    return tuple(
+        (name, match)
+        for name, rule in rules().items()
+        for match in dict.fromkeys(rule(line))
+        if match
+    )
+
+
+def _hint(match: str) -> str:
+    return f"{match[:4]}… ({len(match)} characters)"
+
+
+def content_ids(data: bytes) -> frozenset[str]:
+    """The SHA-256 ids in the texts of a canonical record.
+
+    Texts under the keys of `_FREE` are what people wrote, and never count as ids.
+    """
+    try:
+        document = canon.decode(data, where="")
+    except TrlmError:
+        return frozenset()
+    texts = [t for place, t in _strings(document, "") if place.rpartition("/")[2] not in _FREE]
+    return frozenset(match for text in texts for match in _ID.findall(text))
+
+
+def scan_bytes(
+    data: bytes, *, where: str, known: frozenset[str] = frozenset()
+) -> Iterator[SecretFinding]:
+    """As `scan_text`, over every text in canonical CBOR, a notebook, JSON, or UTF-8.
+
+    Arrays and other binary content have no texts and give nothing.
+    """
+    for place, text in _texts(data):
+        yield from scan_text(text, where=f"{where}{place}", known=known)
+
+
+def _texts(data: bytes) -> Iterator[tuple[str, str]]:
+    try:
+        document = canon.decode(data, where="")
+    except TrlmError:
+        document = None
+    if isinstance(document, dict | list):
+        yield from _strings(document, "")
+        return
+    if data.translate(None, _TEXT_CHARACTERS):
+        return
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return
+    yield from _json_strings(text) if text[:1] in ("{", "[") else [("", text)]
+
+
+def _json_strings(text: str) -> Iterator[tuple[str, str]]:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        yield "", text
+        return
+    yield from _strings(document, "")
+
+
+def _strings(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, bytes):
+        yield place, value.decode("utf-8", "replace")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key not in _PICTURE_TYPES:
+                yield f"{place}/{key} (key)", str(key)
+                yield from _strings(item, f"{place}/{key}")
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _strings(item, f"{place}/{index}")
