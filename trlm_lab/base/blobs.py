@@ -66,7 +66,7 @@ class DirectoryBlobStore:
             BlobCorruptError: the stored bytes have another hash.
         """
         path = self.path(sha256)
-        if not path.exists():
+        if not path.is_file():
             raise BlobMissingError(where=str(path), sha256=sha256)
         data = path.read_bytes()
         got = hashlib.sha256(data).hexdigest()

@@ -1,8 +1,9 @@
 """The receipt graph: an append-only, content-addressed store of typed nodes, and its verifier."""
 
+from trlm_lab.receipts.findings import Finding, Progress, VerifyReport, silent
 from trlm_lab.receipts.graph import ancestors, render_graph, walk
 from trlm_lab.receipts.store import ReceiptStore
-from trlm_lab.receipts.verify import Finding, Progress, VerifyReport, silent, verify_store
+from trlm_lab.receipts.verify import verify_store
 
 __all__ = [
     "Finding",

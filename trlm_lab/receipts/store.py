@@ -62,7 +62,7 @@ class ReceiptStore:
             NodeCorruptError: the stored bytes make another id.
         """
         path = self.node_path(node_id)
-        if not path.exists():
+        if not path.is_file():
             raise NodeMissingError(where=str(self._nodes), node_id=node_id)
         node = Node.decode(path.read_bytes(), where=str(path))
         if node.id != node_id:

@@ -2,118 +2,156 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import os
 from pathlib import Path
 from typing import Any
 
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.records import Node
 from trlm_lab.errors import TrlmError
+from trlm_lab.receipts.entries import Entries, entries
+from trlm_lab.receipts.findings import Finding, Progress, VerifyReport, silent
+from trlm_lab.receipts.listed_files import LOCK_FILE, check_files, list_files
+from trlm_lab.receipts.receipt_file import (
+    RECEIPT_FILE,
+    RECEIPT_SCHEMA,
+    is_id,
+    read_receipt,
+    receipt_text,
+)
 from trlm_lab.receipts.store import ReceiptStore
 
-#: Called with what is being done, the units done, and all units.
-Progress = Callable[[str, int, int], None]
+__all__ = [
+    "LOCK_FILE",
+    "RECEIPT_FILE",
+    "RECEIPT_SCHEMA",
+    "Finding",
+    "Progress",
+    "VerifyReport",
+    "blob_references",
+    "check_files",
+    "list_files",
+    "read_receipt",
+    "receipt_text",
+    "silent",
+    "verify_store",
+]
+
+#: A larger node is not decoded; the largest of a run have some thousand bytes.
+LARGEST_NODE = 16 << 20
+#: Begins the name of a write that a kill interrupted.
+TEMPORARY = ".tmp-"
 
 
-def silent(what: str, done: int, total: int) -> None:
-    """Report nothing."""
+def verify_store(directory: Path, progress: Progress = silent) -> VerifyReport:
+    """Verify everything under `directory`; never raises on bad content and opens no pipe."""
+    report = VerifyReport()
+    here = entries(directory)
+    for relative, kind in sorted(here.odd.items()):
+        report.fail("NOT_A_FILE", str(directory / relative), f"it is {kind}")
+    report.root = read_receipt(directory, report)
+    nodes = _names(directory, "nodes", here, report)
+    blobs = _names(directory, "blobs", here, report)
+    store = ReceiptStore(directory)
+    _check_blobs(store, blobs, report)
+    for node_id in sorted(nodes):
+        _check_node(store, node_id, nodes, blobs, report)
+    if report.root is not None:
+        _check_root(store, report.root, here, report, progress)
+    return report
 
 
-RECEIPT_FILE = "receipt.json"
-#: Held while a run writes; its content is the number of that process and no evidence.
-LOCK_FILE = ".lock"
-RECEIPT_SCHEMA = "trlm.receipt.v1"
+def _names(directory: Path, folder: str, here: Entries, report: VerifyReport) -> set[str]:
+    """The ids under `nodes/` or `blobs/`; whatever else lies there is a finding."""
+    prefix = f"{folder}/"
+    names = {r.removeprefix(prefix) for r in here.files if r.startswith(prefix)}
+    strange = {name for name in names if not is_id(name)}
+    for name in sorted(strange):
+        place = str(directory / folder / name)
+        if name.startswith(TEMPORARY):
+            report.note("STORE_LEFTOVER", place, "a write that was interrupted")
+        else:
+            report.fail("STORE_ENTRY", place, "its name is no SHA-256 in lower-case hex")
+    for name in _directories(directory / folder):
+        report.fail("STORE_ENTRY", str(directory / folder / name), "a directory")
+    return names - strange
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One broken rule: code, place, detail; level `error` or `note`."""
-
-    code: str
-    where: str
-    detail: str
-    level: str = "error"
+def _directories(folder: Path) -> list[str]:
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    with os.scandir(folder) as found:
+        return sorted(e.name for e in found if e.is_dir(follow_symlinks=False))
 
 
-@dataclass
-class VerifyReport:
-    """Counts of what was checked, and what was found."""
-
-    root: str | None = None
-    nodes: int = 0
-    blobs: int = 0
-    files: int = 0
-    findings: list[Finding] = field(default_factory=list)
-
-    @property
-    def sound(self) -> bool:
-        """No finding of level `error`."""
-        return not any(f.level == "error" for f in self.findings)
-
-    def fail(self, code: str, where: str, detail: str) -> None:
-        """Record an error."""
-        self.findings.append(Finding(code, where, detail))
-
-
-def receipt_text(conformance_receipt_id: str) -> str:
-    """The one accepted spelling of the receipt file."""
-    row = {"schema": RECEIPT_SCHEMA, "conformance_receipt_id": conformance_receipt_id}
-    return json.dumps(row, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-
-
-def read_receipt(directory: Path, report: VerifyReport) -> str | None:
-    """The root id of `receipt.json`; problems go into the report."""
-    path = directory / RECEIPT_FILE
-    try:
-        text = path.read_bytes().decode("utf-8")
-        row = json.loads(text)
-        root = row["conformance_receipt_id"]
-        canonical = receipt_text(root) == text
-    except FileNotFoundError:
-        report.fail("RECEIPT_MISSING", str(path), "the directory holds no receipt file")
-        return None
-    except (ValueError, KeyError, TypeError) as error:
-        report.fail("RECEIPT_MALFORMED", str(path), f"{type(error).__name__}: {error}")
-        return None
-    if not canonical:
-        report.fail("RECEIPT_MALFORMED", str(path), "the file is not in its one accepted spelling")
-    return str(root)
-
-
-def _check_node(store: ReceiptStore, node_id: str, present: set[str], report: VerifyReport) -> None:
-    try:
-        node = store.get(node_id)
-    except TrlmError as error:
-        report.fail(error.code, error.where, error.detail)
+def _check_node(
+    store: ReceiptStore, node_id: str, nodes: set[str], blobs: set[str], report: VerifyReport
+) -> None:
+    node = _read_node(store, node_id, report)
+    if node is None:
         return
     report.nodes += 1
     where = f"node {node_id[:12]} ({node.type})"
     for child in node.children:
-        if child not in present:
+        if child not in nodes:
             report.fail("CHILD_MISSING", where, f"child {child} is not in the store")
     for key, sha256 in blob_references(node):
-        if sha256 not in store.blobs:
+        if not is_id(sha256):
+            report.fail("BLOB_REFERENCE", f"{where}.{key}", f"{sha256!r:.80} is no SHA-256")
+        elif sha256 not in blobs:
             report.fail("BLOB_MISSING", f"{where}.{key}", f"blob {sha256} is not in the store")
 
 
-def blob_references(node: Node) -> list[tuple[str, str]]:
+def _read_node(store: ReceiptStore, node_id: str, report: VerifyReport) -> Node | None:
+    path = store.node_path(node_id)
+    try:
+        if path.stat().st_size > LARGEST_NODE:
+            report.fail("NODE_LARGE", str(path), f"more than {LARGEST_NODE} bytes")
+            return None
+        return store.get(node_id)
+    except TrlmError as error:
+        report.fail_with(error)
+    except OSError as error:
+        report.fail("FILE_UNREADABLE", str(path), str(error))
+    return None
+
+
+def blob_references(node: Node) -> list[tuple[str, Any]]:
     """(key, SHA-256) of every metadata entry whose key ends in `_blob`."""
     return [(k, v) for k, v in sorted(node.metadata.items()) if k.endswith("_blob")]
 
 
-def _check_blobs(store: ReceiptStore, report: VerifyReport) -> None:
-    for name in store.blobs:
+def _check_blobs(store: ReceiptStore, blobs: set[str], report: VerifyReport) -> None:
+    for name in sorted(blobs):
+        path = store.blobs.path(name)
         try:
-            store.blobs.get(name)
+            got = file_sha256(path)
+        except (OSError, TrlmError) as error:
+            report.fail("FILE_UNREADABLE", str(path), str(error))
+            continue
+        if got == name:
             report.blobs += 1
-        except TrlmError as error:
-            report.fail(error.code, error.where, error.detail)
+        else:
+            report.fail("BLOB_CORRUPT", str(path), f"the bytes hash to {got}")
 
 
-def _check_reachable(store: ReceiptStore, root: str, report: VerifyReport) -> None:
-    pending, seen = [root], set[str]()
+def _check_root(
+    store: ReceiptStore, root: str, here: Entries, report: VerifyReport, progress: Progress
+) -> None:
+    if not _check_reachable(store, root, report):
+        return
+    listed = store.get(root).metadata.get("files_blob")
+    try:
+        rows = [] if listed is None else store.get_value(listed)
+    except (TrlmError, OSError, TypeError) as error:
+        detail = f"files_blob cannot be read: {error}"
+        report.fail("FILES_MALFORMED", f"node {root[:12]}", detail)
+        return
+    check_files(store.root, rows, report, progress, found=here)
+
+
+def _check_reachable(store: ReceiptStore, root: str, report: VerifyReport) -> bool:
+    pending, seen, whole = [root], set[str](), True
     while pending:
         node_id = pending.pop()
         if node_id in seen:
@@ -121,67 +159,8 @@ def _check_reachable(store: ReceiptStore, root: str, report: VerifyReport) -> No
         seen.add(node_id)
         try:
             pending.extend(store.get(node_id).children)
-        except TrlmError as error:
-            report.fail("ROOT_INCOMPLETE", f"under root {root[:12]}", error.detail)
-
-
-def check_files(
-    directory: Path,
-    rows: list[list[Any]],
-    report: VerifyReport,
-    progress: Progress = silent,
-) -> None:
-    """Check listed files (path, size, SHA-256) below `directory`; unlisted ones are notes."""
-    for done, (relative, size, sha256) in enumerate(rows):
-        progress("check every listed file", done + 1, len(rows))
-        path = directory / relative
-        if not path.is_file():
-            report.fail("FILE_MISSING", str(path), "listed in the receipt and not here")
-        elif path.stat().st_size != size or file_sha256(path) != sha256:
-            report.fail("FILE_CORRUPT", str(path), f"is not the {size} bytes with hash {sha256}")
-        else:
-            report.files += 1
-    listed = {row[0] for row in rows}
-    for path in sorted(p for p in directory.rglob("*") if p.is_file()):
-        relative = path.relative_to(directory).as_posix()
-        inside = relative.split("/")[0] in ("nodes", "blobs") or relative in (RECEIPT_FILE, LOCK_FILE)
-        if not inside and relative not in listed:
-            report.findings.append(
-                Finding("FILE_UNLISTED", str(path), "no receipt speaks of it", "note")
-            )
-
-
-def list_files(directory: Path, progress: Progress = silent) -> list[list[Any]]:
-    """Rows (path, size, SHA-256) of every file outside the store itself, sorted by path."""
-    rows: list[list[Any]] = []
-    paths = sorted(p for p in directory.rglob("*") if p.is_file())
-    for done, path in enumerate(paths):
-        progress("list and hash every file", done, len(paths))
-        relative = path.relative_to(directory).as_posix()
-        if relative.split("/")[0] in ("nodes", "blobs") or relative in (RECEIPT_FILE, LOCK_FILE):
-            continue
-        rows.append([relative, path.stat().st_size, file_sha256(path)])
-    progress("list and hash every file", len(paths), len(paths))
-    return rows
-
-
-def verify_store(directory: Path, progress: Progress = silent) -> VerifyReport:
-    """Verify everything under `directory`; never raises on bad content."""
-    report = VerifyReport()
-    report.root = read_receipt(directory, report)
-    store = ReceiptStore(directory)
-    present = set(store)
-    for node_id in sorted(present):
-        _check_node(store, node_id, present, report)
-    _check_blobs(store, report)
-    if report.root is None:
-        return report
-    _check_reachable(store, report.root, report)
-    try:
-        files_blob = store.get(report.root).metadata.get("files_blob")
-        rows = store.get_value(files_blob) if files_blob else []
-    except TrlmError as error:
-        report.fail(error.code, error.where, error.detail)
-        return report
-    check_files(directory, rows, report, progress)
-    return report
+        except (TrlmError, OSError) as error:
+            detail = error.detail if isinstance(error, TrlmError) else str(error)
+            report.fail("ROOT_INCOMPLETE", f"under root {root[:12]}", detail)
+            whole = False
+    return whole

@@ -1,0 +1,106 @@
+"""The files that a root node lists: path, size and SHA-256 of each."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from trlm_lab.base.blobs import file_sha256
+from trlm_lab.errors import TrlmError
+from trlm_lab.receipts.entries import Entries, entries
+from trlm_lab.receipts.findings import Progress, VerifyReport, silent
+from trlm_lab.receipts.receipt_file import RECEIPT_FILE, is_id
+
+#: Held while a run writes; its content is the number of that process and no evidence.
+LOCK_FILE = ".lock"
+#: What speaks of the sealed receipt and is checked on its own.
+ATTESTATIONS = "attestations"
+
+
+def of_the_store(relative: str) -> bool:
+    """Whether a path belongs to the store itself, and not to the files that it speaks of."""
+    top = relative.partition("/")[0]
+    return top in ("nodes", "blobs", ATTESTATIONS) or relative in (RECEIPT_FILE, LOCK_FILE)
+
+
+def list_files(directory: Path, progress: Progress = silent) -> list[list[Any]]:
+    """Rows (path, size, SHA-256) of every file outside the store itself, sorted by path."""
+    paths = sorted(r for r in entries(directory).files if not of_the_store(r))
+    rows: list[list[Any]] = []
+    for done, relative in enumerate(paths):
+        progress("list and hash every file", done, len(paths))
+        path = directory / relative
+        rows.append([relative, path.stat().st_size, file_sha256(path)])
+    progress("list and hash every file", len(paths), len(paths))
+    return rows
+
+
+def check_files(
+    directory: Path,
+    rows: Any,
+    report: VerifyReport,
+    progress: Progress = silent,
+    *,
+    found: Entries | None = None,
+) -> None:
+    """Check listed files (path, size, SHA-256) below `directory`; unlisted ones are notes."""
+    if not _well_formed(rows):
+        detail = "files_blob is no list of (path, size, SHA-256), sorted by path, each path once"
+        report.fail("FILES_MALFORMED", str(directory), detail)
+        return
+    here = entries(directory) if found is None else found
+    for done, row in enumerate(rows):
+        progress("check every listed file", done + 1, len(rows))
+        _check_file(directory, row, here, report)
+    listed = {row[0] for row in rows}
+    for relative in sorted(here.files - listed):
+        if not of_the_store(relative):
+            report.note("FILE_UNLISTED", str(directory / relative), "no receipt speaks of it")
+
+
+def _well_formed(rows: Any) -> bool:
+    if not isinstance(rows, list) or not all(isinstance(r, list) and len(r) == 3 for r in rows):
+        return False
+    typed = all(isinstance(p, str) and type(s) is int and is_id(h) for p, s, h in rows)
+    if not typed:
+        return False
+    paths = [row[0] for row in rows]
+    return paths == sorted(set(paths))
+
+
+def _check_file(directory: Path, row: list[Any], here: Entries, report: VerifyReport) -> None:
+    relative, size, sha256 = row
+    place = str(directory / relative) if "\0" not in relative else repr(relative)
+    way = _way_out(relative, here)
+    if way:
+        report.fail("PATH_OUTSIDE", place, way)
+    elif relative not in here.files:
+        report.fail("FILE_MISSING", place, "listed in the receipt and not here")
+    elif not _is(directory / relative, size, sha256, report):
+        report.fail("FILE_CORRUPT", place, f"is not the {size} bytes with hash {sha256}")
+    else:
+        report.files += 1
+        report.hashes[relative] = sha256
+
+
+def _way_out(relative: str, here: Entries) -> str:
+    """Why a listed path may lead out of the directory, or empty."""
+    pure = PurePosixPath(relative)
+    if pure.is_absolute():
+        return "a listed path is relative"
+    if ".." in relative.split("/") or "\0" in relative or "\\" in relative:
+        return "a listed path has no '..', no backslash and no NUL"
+    if str(pure) != relative or relative in ("", "."):
+        return f"a listed path is in its normal form, here {str(pure)!r}"
+    for part in (relative, *map(str, pure.parents)):
+        if part in here.odd:
+            return f"{part} is {here.odd[part]}"
+    return ""
+
+
+def _is(path: Path, size: int, sha256: str, report: VerifyReport) -> bool:
+    try:
+        return path.stat().st_size == size and file_sha256(path) == sha256
+    except (OSError, TrlmError) as error:
+        report.fail("FILE_UNREADABLE", str(path), f"{type(error).__name__}: {error}")
+        return False
