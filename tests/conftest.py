@@ -1,12 +1,12 @@
 """Fixtures shared by all tests: the small model, the real model, and engines that must be here."""
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.skips import is_explained, lacking
 from trlm_lab.base.interfaces import Runner
 from trlm_lab.flows.acquisition import Described, Source, acquire_source, describe_source
 from trlm_lab.flows.packing import Packed, pack_artifact
@@ -73,11 +73,21 @@ def require() -> Callable[[Runner], None]:
 
     def check(runner: Runner) -> None:
         here = runner.availability()
-        if here.available:
-            return
-        text = f"{runner.name} is not here: {here.reason} ({here.fix})"
-        if os.environ.get("CI"):
-            pytest.fail(text)
-        pytest.skip(text)
+        if not here.available:
+            lacking(runner.name, f"{here.reason} ({here.fix})")
 
     return check
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skip for which `skips.md` has no row into a failure."""
+    report = yield
+    if report.skipped and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2]
+        if not is_explained(reason):
+            report.outcome = "failed"
+            report.longrepr = f"{item.nodeid}: no row of tests/skips.md stands for: {reason}"
+    return report

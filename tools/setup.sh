@@ -91,7 +91,8 @@ wanted=$(cat pyproject.toml constraints.txt tools/setup.sh | sha256sum | cut -d'
 stamped() { [ "$(cat ".venv/installed-$1" 2>/dev/null)" = "$wanted" ]; }
 
 if ! stamped "$purpose" && ! stamped test; then
-  say "installing Python packages: about 350 MB to download, 1.6 GB on disk (a CPU build of torch)"
+  say "installing Python packages: about 350 MB to download, 1.6 GB on disk with a CPU build of torch"
+  [ -n "${TORCH_INDEX:-}" ] || say "(several GB where the package index serves a CUDA build: TORCH_INDEX names another index)"
   : >"$log"
   # A package that pip was killed over can look installed; this mark tells.
   touch .venv/installing
