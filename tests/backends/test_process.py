@@ -2,6 +2,8 @@
 
 import json
 import os
+import signal
+import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -10,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from trlm_lab.backends import process_launch
 from trlm_lab.backends.process import ProcessRunner, ProcessSession
 from trlm_lab.backends.process_command import Limits, ProcessCommand
 from trlm_lab.backends.process_shapes import ModelShapes
@@ -17,8 +20,11 @@ from trlm_lab.base.interfaces import BatchSession, Runner, Subject
 from trlm_lab.base.records import Case, EngineIdentity, Outcome
 from trlm_lab.base.records.outcome import outcome_of_error
 from trlm_lab.errors import (
+    AllKeysMaskedError,
     CaseNotSupportedError,
+    ContextLengthError,
     ModelShapeError,
+    PositionRangeError,
     ProcessCommandError,
     ProcessCrashedError,
     ProcessOutputError,
@@ -26,6 +32,7 @@ from trlm_lab.errors import (
     ProcessTimeoutError,
     ProgramMissingError,
     RunnerFileError,
+    TokenRangeError,
     TrlmError,
     UnknownNameError,
 )
@@ -103,7 +110,7 @@ def test_all_cases_go_in_one_call(subject: Subject, tmp_path: Path) -> None:
 
 
 def test_the_request_says_everything(subject: Subject) -> None:
-    case = Case("m", (1, 2), text="hi", position_ids=(4, 5), attention_mask=(0, 1))
+    case = Case("m", (1, 2), text="hi", position_ids=(4, 5), attention_mask=(1, 0))
     with ProcessRunner(stub("none"), checkpoints=("layers.*.q_rope",)).open(subject) as session:
         session.prepare([case])
         request = json.loads(next(session._room.rglob("request.json")).read_text())
@@ -117,7 +124,7 @@ def test_the_request_says_everything(subject: Subject) -> None:
                 "case_id": "m",
                 "token_ids": [1, 2],
                 "position_ids": [4, 5],
-                "attention_mask": [0, 1],
+                "attention_mask": [1, 0],
             }
         ],
         "checkpoints": ["layers.*.q_rope"],
@@ -250,6 +257,71 @@ def test_a_hang_is_killed_with_its_whole_group(subject: Subject) -> None:
     assert _gone_soon(grandchild)
 
 
+DRIVER = """
+import sys
+from pathlib import Path
+from trlm_lab.backends.process_command import ProcessCommand
+from trlm_lab.backends.process_launch import launch
+out = Path(sys.argv[2])
+launch(ProcessCommand((sys.executable, "-S", sys.argv[1])), out / "request", out, out / "log")
+"""
+
+
+def _pids(out: Path) -> list[int]:
+    """Runtime and grandchild, once both have started."""
+    for _ in range(1000):
+        if all((out / name).exists() for name in ("runtime", "grandchild")):
+            return [int((out / name).read_text()) for name in ("runtime", "grandchild")]
+        time.sleep(0.02)
+    raise AssertionError("the runtime did not start")
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "survivors"),
+    [
+        (signal.SIGTERM, 128 + signal.SIGTERM, 0),
+        (signal.SIGHUP, 128 + signal.SIGHUP, 0),
+        (signal.SIGINT, -signal.SIGINT, 0),
+        # Nobody can act on SIGKILL: the kernel ends the runtime, and the grandchild is on its own.
+        (signal.SIGKILL, -signal.SIGKILL, 1),
+    ],
+)
+def test_a_workbench_that_is_ended_leaves_no_runtime(
+    tmp_path: Path, number: int, status: int, survivors: int
+) -> None:
+    command = [sys.executable, "-c", DRIVER, str(STUB.parent / "hang.py"), str(tmp_path)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as driver:
+        runtime, grandchild = _pids(tmp_path)
+        driver.send_signal(number)
+        assert driver.wait(60) == status
+    assert _gone_soon(runtime)
+    if survivors:
+        os.kill(grandchild, signal.SIGKILL)
+    assert _gone_soon(grandchild)
+
+
+def test_any_error_on_our_side_ends_the_whole_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[int] = []
+
+    def fail(pid: int, seconds: float) -> bool:
+        found.extend(_pids(tmp_path))
+        raise RuntimeError("ours")
+
+    monkeypatch.setattr(process_launch, "_ended_within", fail)
+    command = ProcessCommand((sys.executable, "-S", str(STUB.parent / "hang.py")))
+    with pytest.raises(RuntimeError, match="ours"):
+        process_launch.launch(command, tmp_path / "request", tmp_path, tmp_path / "log")
+    assert [_gone_soon(pid) for pid in found] == [True, True]
+
+
+def test_signals_are_as_before_after_a_call(subject: Subject) -> None:
+    before = [signal.getsignal(s) for s in process_launch.ENDING]
+    observed(stub("none"), subject)
+    assert [signal.getsignal(s) for s in process_launch.ENDING] == before
+
+
 def test_a_grandchild_left_behind_does_not_hold_up_the_call(subject: Subject) -> None:
     # The grandchild keeps the standard error open for ten minutes and is killed with the group.
     assert "logits" in observed(stub("grandchild"), subject)
@@ -267,7 +339,7 @@ def test_file_limit(subject: Subject) -> None:
 
 
 def test_a_case_that_is_not_supported(subject: Subject) -> None:
-    masked = Case("masked", (1, 2), attention_mask=(0, 1))
+    masked = Case("masked", (1, 2), attention_mask=(1, 0))
     with ProcessRunner(stub("refuses_masks")).open(subject) as session:
         session.prepare([masked, CASE])
         assert "logits" in [o.name for o in session.run(CASE)]
@@ -305,6 +377,25 @@ def test_an_argument_too_long_for_a_path_is_an_argument() -> None:
 def test_a_command_that_is_none(command: str) -> None:
     with pytest.raises(ProcessCommandError):
         ProcessRunner(command)
+
+
+@pytest.mark.parametrize(
+    ("case", "error"),
+    [
+        (Case("bad", (1, 20)), TokenRangeError),
+        (Case("bad", (1,) * 33), ContextLengthError),
+        (Case("bad", (1, 2), position_ids=(0, 32)), PositionRangeError),
+        (Case("bad", (1, 2), attention_mask=(0, 1)), AllKeysMaskedError),
+    ],
+)
+def test_cases_beyond_the_model_start_nothing(
+    tmp_path: Path, case: Case, error: type[TrlmError]
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({**CONFIG, "max_position_embeddings": 32}))
+    with ProcessRunner(stub("none")).open(Subject(model_dir=tmp_path)) as session:
+        with pytest.raises(error, match="case bad"):
+            session.prepare([CASE, case])
+        assert list(session._room.iterdir()) == []
 
 
 def test_a_missing_program(subject: Subject) -> None:

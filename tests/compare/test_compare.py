@@ -167,6 +167,61 @@ def test_other_inputs_end_the_case_at_prompt_ids(trace, policy, sound_case, name
     assert (line.reference_bits, line.candidate_bits) == ("0" * 15 + "1", "0" * 15 + "2")
 
 
+@pytest.mark.parametrize(
+    ("name", "default", "lie"),
+    [("position_ids", [0, 1], [0, 2]), ("attention_mask", [1, 1], [1, 0])],
+)
+def test_defaults_that_the_reference_leaves_out_are_judged(trace, sound_case, name, default, lie):
+    ours = trace({"c": sound_case})
+    honest = changed(sound_case, name, np.array(default, np.int64))
+    assert compare_traces(ours, trace(honest), None).outcome is Outcome.MATCH
+    found = compare_traces(ours, trace(changed(sound_case, name, np.array(lie, np.int64))), None)
+    (line,) = found.cases[0].checkpoints
+    assert (line.checkpoint, line.outcome, line.index) == ("prompt_ids", Outcome.WRONG, (1,))
+    assert name in line.note
+
+
+def top_3(logits):
+    ids = np.argsort(-logits, axis=-1, kind="stable")[:, :3].astype(np.int64)
+    return {"logits.topk_ids": ids, "logits.topk_values": np.take_along_axis(logits, ids, -1)}
+
+
+def test_a_top_k_beside_logits_is_that_of_the_logits(trace, policy, sound_case):
+    own = {**sound_case, "logits": sound_case["logits"] + np.float32(0.25)}
+    sound = {**own, **top_3(own["logits"])}
+    ours = trace({"c": sound_case})
+    assert compare_traces(ours, trace({"c": sound}), policy(**ALL)).outcome is Outcome.MATCH
+    for name in ("logits.topk_ids", "logits.topk_values"):
+        wrong = {**sound, name: sound[name][:, [1, 0, 2]]}
+        found = compare_traces(ours, trace({"c": wrong}), policy(**ALL))
+        line = row(found, name)
+        assert (line.outcome, line.index) == (Outcome.WRONG, (0, 0))
+        assert line.reference_bits != line.candidate_bits
+        assert row(found, "logits").outcome is Outcome.MATCH
+    for values in (sound["logits.topk_ids"].astype(np.int32), sound["logits.topk_ids"][:1]):
+        found = compare_traces(
+            ours, trace({"c": {**sound, "logits.topk_ids": values}}), policy(**ALL)
+        )
+        assert row(found, "logits.topk_ids").outcome is Outcome.INFRA
+
+
+def test_half_a_top_k_without_logits_is_infra(trace, policy, sound_case):
+    half = {"logits.topk_ids": top_3(sound_case["logits"])["logits.topk_ids"],
+            "logits.topk_values": InfrastructureError(detail="not there")}  # fmt: skip
+    found = compare_traces(trace({"c": sound_case}), trace({"c": half}), policy(**ALL))
+    assert row(found, "logits").outcome is Outcome.INFRA
+
+
+def test_equal_values_are_listed_by_ascending_id(trace, policy, sound_case):
+    logits = np.zeros((2, 8), np.float32)
+    ours, bounded = {**sound_case, "logits": logits}, top_3(logits)
+    same = trace({"c": {**sound_case, "logits": logits, **bounded}})
+    assert compare_traces(trace({"c": ours}), same, policy(**ALL)).outcome is Outcome.MATCH
+    bounded["logits.topk_ids"] = bounded["logits.topk_ids"][:, ::-1].copy()
+    found = compare_traces(trace({"c": ours}), trace({"c": bounded}), policy(**ALL))
+    assert row(found, "logits").outcome is Outcome.WRONG
+
+
 def test_inputs_of_another_length_or_dtype(trace, sound_case):
     for values, outcome in (
         (np.array([3], np.int64), Outcome.WRONG),

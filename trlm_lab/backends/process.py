@@ -21,6 +21,7 @@ from trlm_lab.backends.process_parse import parse_command
 from trlm_lab.backends.process_request import Report, read_report, request_map, write_request
 from trlm_lab.backends.process_shapes import ModelShapes
 from trlm_lab.base import canon
+from trlm_lab.base.case_rules import check_case
 from trlm_lab.base.interfaces import Subject
 from trlm_lab.base.records import Availability, Case, EngineIdentity, Observation
 from trlm_lab.errors import (
@@ -137,8 +138,12 @@ class ProcessSession:
         """Run the command once over all these cases.
 
         Raises:
+            TokenRangeError, ContextLengthError, PositionRangeError, MaskValueError,
+            AllKeysMaskedError: a case beyond the model; the command was not started.
             ProcessTimeoutError, ProcessCrashedError, ProcessReportError: the call failed.
         """
+        for case in cases:
+            check_case(case, self._shapes.V, self._shapes.context)
         place = self._room / f"call{len(self._calls)}"
         outdir, log, request = place / "out", place / "stderr.txt", place / "request.json"
         shutil.rmtree(place, ignore_errors=True)

@@ -2,13 +2,15 @@
 
 Called as `process_exec.py MEMORY_BYTES FILE_BYTES PROGRAM ARGUMENT...` (0: no limit). A limit set
 before `exec` binds the program and its children, and needs no code between fork and exec in the
-workbench, which may have threads.
+workbench, which may have threads. On Linux the program also ends when the workbench is killed in a
+way that lets it do nothing any more.
 """
 
 from __future__ import annotations
 
 import os
 import resource
+import signal
 import sys
 
 
@@ -19,8 +21,17 @@ def set_limit(kind: int, value: int) -> None:
     resource.setrlimit(kind, (ceiling, ceiling))
 
 
+def end_with_parent() -> None:
+    """Ask Linux to kill this process when the thread that started it ends (PR_SET_PDEATHSIG)."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
+
+
 def become(memory_bytes: int, file_bytes: int, program: str, arguments: list[str]) -> None:
     """Set the limits and replace this process."""
+    end_with_parent()
     set_limit(resource.RLIMIT_CORE, 0)
     if memory_bytes:
         set_limit(resource.RLIMIT_AS, memory_bytes)

@@ -6,8 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from trlm_lab.backends import process_exec
 from trlm_lab.backends.process_command import ProcessCommand
@@ -18,13 +22,15 @@ TAIL_BYTES = 4096
 TAIL_LINES = 12
 #: The longest pause between two looks at a running child, seconds.
 LONGEST_PAUSE = 0.05
+#: Signals that end this process on the spot where nobody handles them.
+ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 def launch(command: ProcessCommand, request: Path, outdir: Path, log: Path) -> None:
     """Run `command REQUEST OUTDIR`; standard error goes to the file `log`.
 
-    The process group is killed at the time limit, on an interruption, and after a normal end (so
-    that no grandchild outlives the call).
+    The process group is killed at the time limit, on an interruption or any other exception, when
+    this process is asked to end, and after a normal end: no grandchild outlives the call.
 
     Raises:
         ProgramMissingError: no such program.
@@ -32,7 +38,7 @@ def launch(command: ProcessCommand, request: Path, outdir: Path, log: Path) -> N
         ProcessCrashedError: another exit status than 0, or a signal.
     """
     arguments = _arguments(command, request, outdir)
-    with log.open("wb") as errors:
+    with log.open("wb") as errors, _leaving_in_order():
         child = subprocess.Popen(
             arguments,
             stdin=subprocess.DEVNULL,
@@ -62,6 +68,28 @@ def _arguments(command: ProcessCommand, request: Path, outdir: Path) -> list[str
         str(request),
         str(outdir),
     ]
+
+
+@contextmanager
+def _leaving_in_order() -> Iterator[None]:
+    """Let a signal that would end this process raise SystemExit, so that the group is killed.
+
+    Signals that the program handles itself are left to it. Only the main thread can take signals;
+    a command line that works in other threads handles them.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    taken = [s for s in ENDING if main and signal.getsignal(s) is signal.SIG_DFL]
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    for number in taken:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _watch(child: subprocess.Popen[bytes], seconds: float) -> bool:

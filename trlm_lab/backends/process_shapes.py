@@ -26,6 +26,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "num_key_value_heads": ("num_key_value_heads",),
     "head_dim": ("head_dim",),
     "intermediate_size": ("intermediate_size", "n_inner"),
+    "context": ("max_position_embeddings", "n_positions"),
 }
 
 _STEP = re.compile(r"step(0|[1-9][0-9]{0,8})\.(.+)\Z")
@@ -62,6 +63,8 @@ class ModelShapes:
     E: int
     F: int
     V: int
+    #: Positions that the model declares; None where its files declare none.
+    context: int | None = None
 
     @classmethod
     def of_config(cls, config: EffectiveConfig) -> ModelShapes:
@@ -74,6 +77,7 @@ class ModelShapes:
             E=config.head_dim,
             F=config.intermediate_size,
             V=config.vocab_size,
+            context=config.max_position_embeddings,
         )
 
     @classmethod
@@ -101,6 +105,7 @@ class ModelShapes:
                 raise refusal(f"{name} is {value!r:.40}, no size")
             return value
 
+        declared = any(row.get(key) is not None for key in SYNONYMS["context"])
         hidden, heads = size("hidden_size"), size("num_attention_heads")
         return cls(
             L=size("num_hidden_layers"),
@@ -110,6 +115,7 @@ class ModelShapes:
             E=size("head_dim", hidden // heads),
             F=size("intermediate_size", 4 * hidden),
             V=size("vocab_size"),
+            context=size("context") if declared else None,
         )
 
     @property

@@ -68,25 +68,31 @@ def compare_case(pair: CasePair, policy: TolerancePolicy | None) -> CaseComparis
     inputs = pair.judge_inputs()
     if inputs.outcome is not Outcome.MATCH:
         return CaseComparison(pair.case_id, (_row(PROMPT_IDS, inputs, None, policy),))
-    rows = [row for name in pair.exposed if (row := _checkpoint_row(pair, name, policy))]
+    rows = [row for name in pair.exposed for row in _checkpoint_rows(pair, name, policy)]
     if not any(row.checkpoint in pair.shared for row in rows):
         note = "the candidate shows no checkpoint of this case"
         rows.insert(0, _row(PROMPT_IDS, Judgement(Outcome.NOT_SUPPORTED, note=note), None, policy))
     return CaseComparison(pair.case_id, tuple(rows))
 
 
-def _checkpoint_row(
+def _checkpoint_rows(
     pair: CasePair, name: str, policy: TolerancePolicy | None
-) -> CheckpointComparison | None:
-    """The row of one checkpoint; None for a finite one that the reference lacks."""
+) -> list[CheckpointComparison]:
+    """The row of one checkpoint; none for a finite one that the reference lacks.
+
+    Logits beside a top k that is not theirs have a second row, in the name of the top-k array.
+    """
     if name not in pair.shared:
         alone = pair.judge(name, policy)
         kept = alone.outcome is not Outcome.NOT_SUPPORTED
-        return _row(name, alone, None, policy) if kept else None
+        return [_row(alone.array or name, alone, None, policy)] if kept else []
     arrays = pair.read(name)
     if isinstance(arrays, Judgement):
-        return _row(name, arrays, None, policy)
-    return _row(name, arrays.judge(policy), arrays, policy)
+        return [_row(name, arrays, None, policy)]
+    found = arrays.judge(policy)
+    rows = [_row(name, found, arrays, policy)]
+    top = pair.judge_own_top_k(name, found)
+    return [*rows, _row(top.array, top, None, policy)] if top else rows
 
 
 def _row(

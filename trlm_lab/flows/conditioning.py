@@ -102,7 +102,8 @@ class Conditioning:
             found = find_first_mismatch(
                 self.oracle, candidate, policy, cases=cases, hidden=hidden, noise=noise
             )
-            fresh = found.case_id if found.verdict in FAULTS else None
+            # Only an error beyond a limit has one; other faults are exact, and no noise excuses them.
+            fresh = found.case_id if found.verdict in FAULTS and found.limit is not None else None
             if fresh is None or fresh in self.known:
                 return found
             self.measure({fresh})

@@ -12,7 +12,7 @@ from typing import Any
 
 from trlm_lab.base.interfaces import Subject, TraceView
 from trlm_lab.base.records import CaseSuite, Comparison, Mismatch, TolerancePolicy
-from trlm_lab.cases import check_text_cases, load_suite
+from trlm_lab.cases import check_text_cases, load_suite, require_fit
 from trlm_lab.flows.acquisition import (
     Described,
     Source,
@@ -83,6 +83,7 @@ class Run:
 
     def _suite(self, name: str) -> CaseSuite:
         suite = load_suite(name)
+        require_fit(suite, self.described.config)
         tokenizer = self.source.root / "tokenizer.json"
         if tokenizer.exists():
             check_text_cases(suite, tokenizer)

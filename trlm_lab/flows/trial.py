@@ -19,8 +19,8 @@ from trlm_lab.base.records import (
 )
 from trlm_lab.base.records.outcome import SEVERITY, outcome_of_error
 from trlm_lab.calibrate import make_policy
-from trlm_lab.cases import random_cases
-from trlm_lab.errors import TrlmError
+from trlm_lab.cases import random_cases, require_fit
+from trlm_lab.errors import TrlmError, UsageError
 from trlm_lab.flows.acquisition import acquire_source, describe_source
 from trlm_lab.flows.calibration import measure_floors
 from trlm_lab.flows.conditioning import Conditioning
@@ -67,11 +67,13 @@ def bisect_model(
     """Judge `backend` on `model` over `suite`; errors of the backend become the verdict.
 
     Raises:
-        Refused: the model or the cases break a rule.
+        Refused: the model or the cases break a rule; the runtime was not started.
+        UsageError: the engine's name asks for what this model does not have.
     """
     ws = Workspace(out, board)
     source = acquire_source(ws, model if ":" in model else f"dir:{model}")
     described = describe_source(ws, source)
+    require_fit(suite, described.config)
     candidate = runner(backend, timeout=timeout)
     packed = pack_artifact(ws, source, described, quant)
     model_dir = oracle_model_dir(ws, source, packed)
@@ -80,6 +82,8 @@ def bisect_model(
     refused: dict[str, TrlmError] = {}
     try:
         trace = record(candidate, Subject(artifact, model_dir, ids), suite, board, refused)
+    except UsageError:
+        raise
     except TrlmError as error:
         return Trial(Mismatch(outcome_of_error(error.code), note=error.text), None)
     oracle, policy = oracle_and_policy(ws, model_dir, packed.artifact.path, described.config, suite)

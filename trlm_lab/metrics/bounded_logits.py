@@ -13,6 +13,7 @@ from trlm_lab.base.records import Outcome, PolicyEntry
 from trlm_lab.metrics.difference import max_abs_difference
 from trlm_lab.metrics.greedy import gravest_change, greedy_changes
 from trlm_lab.metrics.judgement import Judgement
+from trlm_lab.metrics.own_top_k import disordered
 
 Array = NDArray[Any]
 
@@ -46,9 +47,9 @@ def judge_top_k(
 ) -> Judgement:
     """Judge a candidate that shows only its top k against the reference's full logits (T, V).
 
-    Three things can fail: a listed value beyond the limit; an id left out although the reference
-    has it above the candidate's lowest listed value by more than the limit; the greedy token by
-    the margin rule. `exact` means a floor and a limit of zero.
+    Four things can fail: a listed value beyond the limit; an id left out although the reference
+    has it above the candidate's lowest listed value by more than the limit; the order of the list;
+    the greedy token by the margin rule. `exact` means a floor and a limit of zero.
     """
     problem = top_k_problem(reference, ids, values)
     if problem:
@@ -68,7 +69,7 @@ def judge_top_k(
         note = f"the noise floor {floor:.6g} is above the limit {limit:.6g}"
         return Judgement(Outcome.UNSTABLE_ORACLE, max_abs=error, note=note)
     sound = Judgement(Outcome.MATCH if error <= floor else Outcome.DRIFT, max_abs=error)
-    return rows.fault(limit, error) or rows.greedy(limit, error) or sound
+    return rows.fault(limit, error) or disordered(ids, values) or rows.greedy(limit, error) or sound
 
 
 @dataclass(frozen=True)

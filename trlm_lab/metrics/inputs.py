@@ -12,8 +12,14 @@ from trlm_lab.metrics.judgement import Judgement
 
 Array = NDArray[Any]
 
-#: Inputs of a case that traces repeat as int64; where both traces hold one, they must agree.
+#: Inputs of a case that traces repeat as int64.
 INPUTS: Final = ("token_ids", "position_ids", "attention_mask")
+
+
+def default_input(name: str, tokens: int) -> Array:
+    """What a case of `tokens` tokens that does not give positions or a mask is run on."""
+    values = np.arange(tokens) if name == "position_ids" else np.ones(tokens)
+    return values.astype(np.int64)
 
 
 def judge_input(name: str, reference: Array, candidate: Array) -> Judgement:
@@ -34,12 +40,12 @@ def judge_input(name: str, reference: Array, candidate: Array) -> Judgement:
         failing=int(differing.size),
         flat=flat,
         index=tuple(int(i) for i in np.unravel_index(flat, reference.shape)),
-        reference_bits=_word(left),
-        candidate_bits=_word(right),
+        reference_bits=int64_hex(left),
+        candidate_bits=int64_hex(right),
         note=f"{name}: {right} instead of {left}",
     )
 
 
-def _word(value: int) -> str:
+def int64_hex(value: int) -> str:
     """An int64 as sixteen hex digits."""
     return f"{value & (2**64 - 1):016x}"

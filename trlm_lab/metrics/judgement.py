@@ -18,7 +18,8 @@ class Judgement:
 
     `max_abs` is the largest |c - r| over the entries with values, None where it was not formed;
     `failing` counts failing elements; `index` is the first failing one in C order, `flat` the same
-    as one number, and the bits are those of that element.
+    as one number, and the bits are those of that element. `array` names the array that `index`
+    counts in where it is not the checkpoint itself.
     """
 
     outcome: Outcome
@@ -29,6 +30,7 @@ class Judgement:
     reference_bits: str | None = None
     candidate_bits: str | None = None
     note: str = ""
+    array: str = ""
 
 
 def located(

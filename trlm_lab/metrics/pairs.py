@@ -15,21 +15,22 @@ from numpy.typing import NDArray
 
 from trlm_lab.base.interfaces import TraceView
 from trlm_lab.base.names import in_ladder_order, is_checkpoint, parse_checkpoint
-from trlm_lab.base.records import Outcome, TolerancePolicy
+from trlm_lab.base.records import FAULTS, Outcome, TolerancePolicy
 from trlm_lab.errors import NothingToCompareError, TrlmError, UnknownNameError
 from trlm_lab.metrics.bounded_logits import join_chunks, judge_top_k
 from trlm_lab.metrics.excused import excused
-from trlm_lab.metrics.inputs import INPUTS, judge_input
+from trlm_lab.metrics.inputs import INPUTS, default_input, judge_input
 from trlm_lab.metrics.judge import judge, judge_alone
 from trlm_lab.metrics.judgement import Judgement
 from trlm_lab.metrics.masks import MASKED_OPERATORS, masked_entries
+from trlm_lab.metrics.own_top_k import TOP_IDS, TOP_VALUES, judge_own_top_k
 
 Array = NDArray[Any]
 
 #: Measured float32 noise by case and checkpoint.
 Noise = Mapping[str, Mapping[str, float]]
 
-TOP_K: Final = ("logits.topk_ids", "logits.topk_values")
+TOP_K: Final = (TOP_IDS, TOP_VALUES)
 _CHUNK: Final = re.compile(r"logits\.chunk(0|[1-9][0-9]*)\Z")
 
 
@@ -90,7 +91,8 @@ def _logit_form(names: frozenset[str]) -> str | None:
         return "full"
     if _chunk_names(names):
         return "chunks"
-    return "top_k" if names.issuperset(TOP_K) else None
+    # Half a pair counts, and fails when it is read.
+    return None if names.isdisjoint(TOP_K) else "top_k"
 
 
 def _checkpoints(names: frozenset[str]) -> frozenset[str]:
@@ -145,7 +147,14 @@ class CasePair:
         return tuple(n for n in self.exposed if n in held)
 
     def judge(self, checkpoint: str, policy: TolerancePolicy | None) -> Judgement:
-        """Judge an exposed checkpoint; one that the reference lacks is judged alone."""
+        """Judge an exposed checkpoint; one that the reference lacks is judged alone.
+
+        Sound logits beside a top k that is not theirs are WRONG.
+        """
+        found = self._judge(checkpoint, policy)
+        return self.judge_own_top_k(checkpoint, found) or found
+
+    def _judge(self, checkpoint: str, policy: TolerancePolicy | None) -> Judgement:
         if checkpoint in self.shared:
             pair = self.read(checkpoint)
             return pair if isinstance(pair, Judgement) else pair.judge(policy)
@@ -188,19 +197,42 @@ class CasePair:
             # Chunks of unequal heights cannot be joined; nothing else here raises ValueError.
             return Judgement(Outcome.INFRA, note=f"the chunks of the logits do not fit: {error}")
 
+    def judge_own_top_k(self, checkpoint: str, found: Judgement) -> Judgement | None:
+        """What is wrong with a top k beside logits that were `found` to be no fault, or None."""
+        shown = [name for name in TOP_K if name in self._candidate_names]
+        undecided = checkpoint == "logits" and found.outcome not in {*FAULTS, Outcome.INFRA}
+        if not (shown and undecided) or _logit_form(self._candidate_names) == "top_k":
+            return None
+        logits = self._candidate_array("logits")
+        if isinstance(logits, Judgement) or logits.ndim != 2:
+            return None
+        try:
+            held = {name: self.candidate.read(self.case_id, name) for name in shown}
+        except TrlmError as error:
+            return Judgement(Outcome.INFRA, note=error.text, array=shown[0])
+        return judge_own_top_k(logits, held.get(TOP_IDS), held.get(TOP_VALUES))
+
     def judge_inputs(self) -> Judgement:
-        """Whether both traces were run on the same ids, positions and mask (`prompt_ids`)."""
+        """Whether both traces were run on the same ids, positions and mask (`prompt_ids`).
+
+        A reference that leaves out positions or mask was run on their defaults; a candidate that
+        leaves one out says nothing of it.
+        """
         for name in INPUTS:
-            if name in self._reference_names and name in self._candidate_names:
+            if name in self._candidate_names:
                 found = self._judge_input(name)
                 if found.outcome is not Outcome.MATCH:
                     return found
         return Judgement(Outcome.MATCH)
 
     def _judge_input(self, name: str) -> Judgement:
-        ours = self.reference.read(self.case_id, name)
         try:
             theirs = self.candidate.read(self.case_id, name)
         except TrlmError as error:
             return Judgement(Outcome.INFRA, note=error.text)
-        return judge_input(name, ours, theirs)
+        if name in self._reference_names:
+            return judge_input(name, self.reference.read(self.case_id, name), theirs)
+        if "token_ids" not in self._reference_names:
+            return Judgement(Outcome.MATCH)
+        tokens = len(self.reference.read(self.case_id, "token_ids"))
+        return judge_input(name, default_input(name, tokens), theirs)

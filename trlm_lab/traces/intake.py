@@ -50,7 +50,9 @@ class Extents:
 
 
 def admitted(case: Case, observations: Iterable[Observation]) -> Iterator[Observation]:
-    """Pass observations on, checked: token ids first, known names, once each, agreeing shapes.
+    """Pass observations on, checked: ids first, known names, once each, agreeing shapes.
+
+    Ids other than the case's are what the engine says it ran; judging them is not done here.
 
     Raises:
         ObservationError: the engine broke one of these rules.
@@ -73,8 +75,8 @@ def _check_token_ids(case: Case, first: Observation) -> None:
     where = f"{case.case_id}/{first.name}"
     if first.name != "token_ids":
         raise ObservationError(where=where, detail="another array before token_ids")
-    if first.values.dtype != np.int64 or first.values.tolist() != list(case.token_ids):
-        raise ObservationError(where=where, detail="token ids other than those of the case")
+    if first.values.dtype != np.int64:
+        raise ObservationError(where=where, detail=f"dtype {first.values.dtype}, not int64")
 
 
 def digest_stream(

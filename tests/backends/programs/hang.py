@@ -6,6 +6,9 @@ import time
 from pathlib import Path
 
 print("waiting for a device", file=sys.stderr, flush=True)
+out, mine = Path(sys.argv[2]), "runtime"
 if os.fork() == 0:
-    (Path(sys.argv[2]) / "grandchild").write_text(str(os.getpid()))
+    mine = "grandchild"
+(out / f"{mine}.new").write_text(str(os.getpid()))
+(out / f"{mine}.new").rename(out / mine)
 time.sleep(600)
