@@ -2,6 +2,7 @@
 
 import { parseCases, parseTokenIds } from "./cases.js";
 import { Client } from "./client.js";
+import { startGolden } from "./golden_view.js";
 import { Problem } from "./problem.js";
 import * as report from "./report.js";
 
@@ -188,4 +189,5 @@ globalThis.trlm = {
 };
 
 refresh();
+startGolden();
 offerServed();

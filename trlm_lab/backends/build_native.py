@@ -1,8 +1,9 @@
 """Build the native library on first use, once for each state of the sources and each compiler.
 
-The library lies under the cache root in a directory named by the hash of sources, options and
-compiler. A build happens in a scratch directory that is then renamed, so a kill leaves nothing half
-done and two processes that build at once both end with one whole library.
+The library (or the command `trlm-ref` of `native_command`) lies under the cache root in a directory
+named by the hash of sources, options and compiler. A build happens in a scratch directory that is
+then renamed, so a kill leaves nothing half done and two processes that build at once both end with
+one whole file.
 """
 
 from __future__ import annotations
@@ -36,28 +37,38 @@ LOG_LINES = 15
 
 @dataclass(frozen=True)
 class NativeBuild:
-    """A library that is wanted: which sources, which options, which compiler."""
+    """A library or command that is wanted: which sources, which options, which compiler."""
 
     compiler: str
     compiler_version: str
     sources_sha256: str
     flags: tuple[str, ...]
+    root: str = "src/lib.rs"
+    file: str = LIBRARY
 
     @property
     def build_sha256(self) -> str:
-        """Hash of everything that decides the library."""
+        """Hash of everything that decides the file."""
         parts = (self.sources_sha256, self.compiler_version, sys.platform, *self.flags)
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     @property
     def path(self) -> Path:
-        """Where the library lies or would lie."""
-        return trlm_home() / "native" / self.build_sha256[:32] / LIBRARY
+        """Where the file lies or would lie."""
+        return trlm_home() / "native" / self.build_sha256[:32] / self.file
 
 
 def find_compiler() -> str | None:
     """`RUSTC`, or the `rustc` on the path."""
     return os.environ.get("RUSTC") or shutil.which("rustc")
+
+
+def required_compiler() -> str:
+    """The compiler. Raises CompilerMissingError."""
+    compiler = find_compiler()
+    if compiler is None or shutil.which(compiler) is None:
+        raise CompilerMissingError(where=compiler or "PATH", command=FIX)
+    return compiler
 
 
 def wanted_build(features: tuple[str, ...] = ()) -> NativeBuild:
@@ -67,9 +78,7 @@ def wanted_build(features: tuple[str, ...] = ()) -> NativeBuild:
         CompilerMissingError: there is no Rust compiler.
         RuntimeSourceMissingError: there is no checkout.
     """
-    compiler = find_compiler()
-    if compiler is None or shutil.which(compiler) is None:
-        raise CompilerMissingError(where=compiler or "PATH", command=FIX)
+    compiler = required_compiler()
     chosen = [part for name in features for part in ("--cfg", f'feature="{name}"')]
     return NativeBuild(
         compiler, compiler_version(compiler), sources_sha256(), (*COMMON_FLAGS, *chosen)
@@ -81,7 +90,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def built(build: NativeBuild) -> Path:
-    """The library of `build`, compiled where it is not there yet.
+    """The file of `build`, compiled where it is not there yet.
 
     Raises:
         NativeBuildError: the compiler or the linker failed.
@@ -93,26 +102,26 @@ def built(build: NativeBuild) -> Path:
             with tempfile.TemporaryDirectory(prefix=".tmp-", dir=room.parent) as scratch:
                 made = Path(scratch) / room.name
                 made.mkdir()
-                _compile(build, made / LIBRARY)
-                _publish(made, room)
+                _compile(build, made / build.file)
+                _publish(made, build.path)
     return build.path
 
 
 def _compile(build: NativeBuild, out: Path) -> None:
     print(f"compiling the native runtime {crate_version()} (once) ...", file=sys.stderr, flush=True)
-    command = [build.compiler, *build.flags, "src/lib.rs", "-o", str(out)]
+    command = [build.compiler, *build.flags, build.root, "-o", str(out)]
     done = subprocess.run(command, cwd=CRATE, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         log = "".join(f"\n  {line}" for line in done.stderr.splitlines()[-LOG_LINES:])
         raise NativeBuildError(where=build.compiler, status=done.returncode, log=log, command=FIX)
 
 
-def _publish(made: Path, room: Path) -> None:
+def _publish(made: Path, path: Path) -> None:
     """Give the finished directory its name; another process may have been first."""
     try:
-        made.rename(room)
+        made.rename(path.parent)
     except OSError:
-        if not (room / LIBRARY).is_file():
+        if not path.is_file():
             raise
 
 

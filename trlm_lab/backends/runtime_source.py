@@ -23,22 +23,55 @@ COMMON_FLAGS = (
 )  # fmt: skip
 
 
-def source_files(crate: Path = CRATE) -> list[Path]:
-    """Every file that the compiler reads, sorted.
+#: Sources of the crate's command alone; the library does not know them, nor they the library.
+_COMMAND_PARTS = ("bin", "golden", "golden.rs")
+#: What the command takes from the library.
+_SHARED_PARTS = ("sha256.rs",)
 
-    Raises:
-        RuntimeSourceMissingError: there is no checkout.
-    """
+
+def _all_files(crate: Path) -> list[Path]:
     files = sorted((crate / "src").rglob("*.rs"))
     if not files:
         raise RuntimeSourceMissingError(where=str(crate / "src"))
     return files
 
 
+def _part(path: Path, crate: Path) -> str:
+    return path.relative_to(crate / "src").parts[0]
+
+
+def source_files(crate: Path = CRATE) -> list[Path]:
+    """Every file of the library that the compiler reads, sorted.
+
+    Raises:
+        RuntimeSourceMissingError: there is no checkout.
+    """
+    return [path for path in _all_files(crate) if _part(path, crate) not in _COMMAND_PARTS]
+
+
+def command_files(crate: Path = CRATE) -> list[Path]:
+    """Every file of the command `trlm-ref` that the compiler reads, sorted.
+
+    Raises:
+        RuntimeSourceMissingError: there is no checkout.
+    """
+    parts = (*_COMMAND_PARTS, *_SHARED_PARTS)
+    return [path for path in _all_files(crate) if _part(path, crate) in parts]
+
+
 def sources_sha256(crate: Path = CRATE) -> str:
-    """One hash over the names and bytes of the source files."""
+    """One hash over the names and bytes of the library's source files."""
+    return _files_sha256(crate, source_files(crate))
+
+
+def command_sha256(crate: Path = CRATE) -> str:
+    """One hash over the names and bytes of the command's source files."""
+    return _files_sha256(crate, command_files(crate))
+
+
+def _files_sha256(crate: Path, files: list[Path]) -> str:
     digest = hashlib.sha256()
-    for path in source_files(crate):
+    for path in files:
         name = path.relative_to(crate).as_posix().encode()
         digest.update(name + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

@@ -1,0 +1,64 @@
+"""Writing a golden directory: blobs first, then the document; the reader has the last word."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trlm_lab.base import canon
+from trlm_lab.base.blobs import DirectoryBlobStore, write_atomically
+from trlm_lab.errors import GoldenExportError
+from trlm_lab.golden.read import BLOBS, CASE_FILE, Golden, read_document, read_golden
+from trlm_lab.golden.record import GoldenCase
+
+#: Names of the dtypes that arrays of this library have.
+DTYPES = {"float32": "f32", "float16": "f16", "float64": "f64", "int32": "i32", "int64": "i64",
+          "uint8": "u8"}  # fmt: skip
+
+
+def array_bytes(values: NDArray[np.generic]) -> bytes:
+    """Little-endian, C order."""
+    return np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<")).tobytes()
+
+
+def encode_case(case: GoldenCase) -> bytes:
+    """The bytes of `case.cbor`.
+
+    Raises:
+        GoldenError: the case breaks a rule of the format.
+    """
+    data = canon.encode(case.to_map())
+    read_document(data)
+    return data
+
+
+def write_golden(root: Path, case: GoldenCase, blobs: Iterable[bytes]) -> Golden:
+    """Write a case into a directory that is not there yet, whole or not at all.
+
+    Raises:
+        GoldenExportError: something is there already.
+        GoldenError: the case breaks a rule of the format.
+    """
+    data = encode_case(case)
+    if root.exists():
+        raise GoldenExportError(where=str(root), detail="there is something under this name")
+    root.parent.mkdir(parents=True, exist_ok=True)
+    scratch = root.parent / f".tmp-{secrets.token_hex(8)}"
+    scratch.mkdir()
+    try:
+        store = DirectoryBlobStore(scratch / BLOBS)
+        store.root.mkdir()
+        for blob in blobs:
+            store.put(blob)
+        write_atomically(scratch / CASE_FILE, data)
+        scratch.rename(root)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+    return read_golden(root)
+
