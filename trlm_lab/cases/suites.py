@@ -66,11 +66,17 @@ def parse_cases(row: Any, *, name: str, where: str) -> CaseSuite:
     named = row.get("name", name)
     if not isinstance(named, str):
         raise CaseFileError(where=where, detail=f"name is {named!r}, no text")
-    parsed = tuple(_case(case, vocab, f"{where}: case {i}") for i, case in enumerate(cases))
+    parsed = tuple(_case(case, vocab, _place(where, i, case)) for i, case in enumerate(cases))
     try:
         return CaseSuite(named, parsed)
     except RecordError as error:
         raise CaseFileError(where=where, detail=error.detail) from error
+
+
+def _place(where: str, number: int, row: Any) -> str:
+    """The file, the case's number from 0, and its id where it has one."""
+    named = row.get("case_id") if isinstance(row, dict) else None
+    return f"{where}: case {number}" + (f" ({named:.80})" if isinstance(named, str) else "")
 
 
 def _require_known(row: dict[str, Any], known: set[str], where: str) -> None:
