@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests.ops.bounds import gamma
 from trlm_lab.backends.profiles import REFERENCE_PROFILES, evaluation_profile
 from trlm_lab.ops.arithmetic import Arithmetic, Array
 from trlm_lab.ops.evaluation_profile import EvaluationProfile
@@ -51,7 +52,7 @@ def close(profile: EvaluationProfile) -> Callable[[Array, Array, int, Array | fl
 
     def check(got: Array, exact: Array, roundings: int, scale: Array | float) -> None:
         error = np.abs(np.asarray(got, np.float64) - np.asarray(exact, np.float64))
-        bound = profile.gamma(roundings) * np.abs(np.asarray(scale, np.float64))
+        bound = gamma(profile, roundings) * np.abs(np.asarray(scale, np.float64))
         assert np.asarray(got).shape == np.asarray(exact).shape
         assert (error <= bound).all(), f"error {error.max()} beyond {bound.max()}"
 

@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from tests.ops.bounds import gamma
 from trlm_lab.base.bits import same_bits
 from trlm_lab.ops import elementary
 from trlm_lab.ops.arithmetic import Arithmetic, Array
@@ -65,7 +66,7 @@ def test_near_the_true_value(name: str, arithmetic: Arithmetic, profile: Evaluat
     with mpmath.workdps(50):
         exact = np.array([float(true_function(mpmath.mpf(float(v)))) for v in x])
     # The argument of tanh or erf errs by a few roundings of itself; slope times it is below 1.
-    assert (np.abs(function(x, arithmetic) - exact) <= profile.gamma(12) * np.abs(x)).all()
+    assert (np.abs(function(x, arithmetic) - exact) <= gamma(profile, 12) * np.abs(x)).all()
 
 
 @pytest.mark.parametrize("function", [silu, gelu_tanh, gelu_erf])

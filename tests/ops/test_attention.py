@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from tests.ops.bounds import dot_depth, gamma
 from trlm_lab.backends.profiles import evaluation_profile
 from trlm_lab.base.bits import same_bits
 from trlm_lab.errors import AllKeysMaskedError, ShapeMismatchError
@@ -69,7 +70,7 @@ def test_softmax_rows_sum_to_one_and_masked_entries_are_plus_zero(
         profile = evaluation_profile(name)
         probs = softmax(*case, profile.arithmetic())
         # The sum errs by its depth, each quotient by one rounding; adding up here is in float64.
-        bound = profile.gamma(profile.dot_depth(probs.shape[1]) + 1) + 40 * 2.0**-53
+        bound = gamma(profile, dot_depth(profile, probs.shape[1]) + 1) + 40 * 2.0**-53
         assert (np.abs(probs.astype(np.float64).sum(axis=1) - 1) <= bound).all()
         masked = probs[~case[1]]
         assert masked.tobytes() == bytes(masked.nbytes)
@@ -170,8 +171,8 @@ def test_attention_against_float64(arithmetic: Arithmetic, profile: EvaluationPr
     # A score errs by gamma(8 + 2) of sum|q*k|*scale, its difference to the maximum by twice that
     # and a rounding; exp carries it over as a relative error, once above and once below the line.
     sizes = np.abs(wide[0]) @ np.abs(wide[1]).transpose(0, 2, 1) * scale
-    depth, top = profile.dot_depth(8), 2 * sizes.max() + np.abs(scores[np.isfinite(scores)]).max()
-    relative = 2 * profile.gamma(depth + 3) * top + profile.gamma(2 * 6 + 8)
+    depth, top = dot_depth(profile, 8), 2 * sizes.max() + np.abs(scores[np.isfinite(scores)]).max()
+    relative = 2 * gamma(profile, depth + 3) * top + gamma(profile, 2 * 6 + 8)
     bound = relative * np.abs(wide[2]).max()
     assert (np.abs(attention(q, k, v, visible, scale, arithmetic) - exact) <= bound).all()
 

@@ -38,10 +38,16 @@ CALLS: dict[str, dict[str, Any]] = {
     "sliding_window_mask": {"length": np.array([3]), "window": np.array(2)},
     "rope": {"x": HEADS, "positions": [0, 1, 2], "theta": 1e4},
     "rope_interleaved": {"x": X, "positions": [0, 1, 2], "inv_freq": [1.0, 0.5]},
+    "combine_masks": {"first": X > 0, "second": X < 1},
+    "inverse_frequencies": {"head_dim": 4, "theta": 1e4},
+    "half_split_to_interleaved": {"x": np.arange(8), "heads": 2},
+    "interleaved_to_half_split": {"x": np.arange(8), "heads": 2},
+    "sum": {"x": ONES},
     "silu": {"x": X},
     "gelu_tanh": {"x": X},
     "gelu_erf": {"x": X},
     "matmul": {"x": X, "weight": X},
+    "swiglu": {"gate": X, "up": X[::-1]},
     "embedding": {"weight": X, "token_ids": [[0, 2]]},
     "residual": {"old": X, "new": X},
     "cast": {"x": X, "dtype": "bf16"},
@@ -65,9 +71,13 @@ def test_every_operator_has_a_call_here() -> None:
 @pytest.mark.parametrize("name", CALLS)
 def test_every_operator_answers_in_the_profiles_type(name: str, arithmetic: Arithmetic) -> None:
     y = run(name, arithmetic, **CALLS[name])
-    kinds = {"causal_mask": np.bool_, "sliding_window_mask": np.bool_, "cast": np.float32}
-    assert y.dtype == kinds.get(name, arithmetic.dtype)
-    assert y.size > 1
+    masks = ("causal_mask", "sliding_window_mask", "combine_masks")
+    kinds = {**dict.fromkeys(masks, np.bool_), "cast": np.float32}
+    if "interleaved" in name and not name.startswith("rope"):
+        assert y.dtype == np.int64
+    else:
+        assert y.dtype == kinds.get(name, arithmetic.dtype)
+    assert y.size > (name != "sum")
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -141,18 +151,18 @@ def test_a_non_finite_answer_is_located(scalar: Arithmetic) -> None:
 
 
 @pytest.mark.parametrize(
-    "mask",
+    "given",
     [
-        np.array([1, 0, 1, 1]),
-        np.array([True, False, True, True]),
-        np.array([1.0, 0.0, 1.0, 1.0]),
-        np.array([0.0, -np.inf, 0.0, 0.0]),
-        np.array([[0.0, LOWEST, 0.0, 0.0]] * 3, np.float32),
+        {"mask": np.array([1, 0, 1, 1])},
+        {"mask": np.array([True, False, True, True])},
+        {"mask": np.array([[1, 0, 1, 1]] * 3, np.uint8)},
+        {"additive_mask": np.array([0.0, -np.inf, 0.0, 0.0])},
+        {"additive_mask": np.array([[0.0, LOWEST, -0.0, 0.0]] * 3, np.float32)},
     ],
-    ids=["integers", "booleans", "zeros and ones", "infinities", "lowest"],
+    ids=["integers", "booleans", "bytes", "infinities", "lowest"],
 )
-def test_masks_in_every_spelling(mask: Array, arithmetic: Arithmetic) -> None:
-    y = run("softmax", arithmetic, x=X, mask=mask)
+def test_masks_in_every_spelling(given: dict[str, Array], arithmetic: Arithmetic) -> None:
+    y = run("softmax", arithmetic, x=X, **given)
     hidden = X.copy()
     hidden[:, 1] = -np.inf
     assert same_bits(y, run("softmax", arithmetic, x=hidden))
@@ -160,17 +170,34 @@ def test_masks_in_every_spelling(mask: Array, arithmetic: Arithmetic) -> None:
     assert (y[:, 0] > 0).all()
 
 
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"mask": np.array([0.0, -np.inf, 0.0, 0.0])}, "holds floats"),
+        ({"mask": np.array([1.0, 0.0, 1.0, 1.0])}, "holds floats"),
+        ({"mask": np.zeros(4)}, "holds floats"),
+        ({"mask": np.array([0, -10000, 0, 0])}, "integers other than"),
+        ({"mask": np.array([0, 2, 1, 1])}, "integers other than"),
+        ({"additive_mask": np.array([True, False, True, True])}, "needed are floats"),
+        ({"additive_mask": np.array([1, 0, 1, 1])}, "needed are floats"),
+        ({"additive_mask": np.array([0.0, 1.0, 0, 0])}, "neither visible"),
+        ({"additive_mask": np.array([0.0, -1e4, 0, 0])}, "neither visible"),
+        ({"additive_mask": np.array([0.0, np.nan, 0, 0])}, "neither visible"),
+        ({"mask": np.ones(4, bool), "additive_mask": np.zeros(4)}, "exclude each other"),
+    ],
+)
+def test_a_mask_that_could_mean_two_things_is_refused(
+    given: dict[str, Array], why: str, scalar: Arithmetic
+) -> None:
+    with pytest.raises(OperatorInputError, match=why):
+        run("softmax", scalar, x=X, **given)
+
+
 def test_masked_scores_may_be_anything(scalar: Arithmetic) -> None:
     y = run("softmax", scalar, x=np.array([0.0, np.nan]), mask=np.array([1, 0]))
     assert y.tolist() == [1, 0]
     with pytest.raises(NonFiniteError, match="softmax: x"):
         run("softmax", scalar, x=np.array([0.0, np.inf]))
-
-
-@pytest.mark.parametrize("mask", [np.array([0.0, 0.5, 0, 0]), np.array([0.0, -1e4, 0, 0])])
-def test_a_mask_that_is_a_bias_is_refused(mask: Array, scalar: Arithmetic) -> None:
-    with pytest.raises(OperatorInputError, match="neither visible nor masked"):
-        run("softmax", scalar, x=X, mask=mask)
 
 
 def test_a_mask_of_another_shape_is_refused(scalar: Arithmetic) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.ops.bounds import dot_depth, gamma
 from trlm_lab.backends.profiles import REFERENCE_PROFILES, evaluation_profile
 from trlm_lab.base import canon
 from trlm_lab.errors import RecordError, UnknownNameError
@@ -37,9 +38,9 @@ def test_what_the_operators_take_from_a_profile() -> None:
 
 def test_bounds_of_a_dot_product() -> None:
     scalar, lanes = evaluation_profile("scalar-f32-v1"), evaluation_profile("lanes16-f32-v1")
-    assert (scalar.dot_depth(576), lanes.dot_depth(576), lanes.dot_depth(17)) == (576, 40, 6)
-    assert scalar.gamma(1) == 2.0**-24 / (1 - 2.0**-24)
-    assert evaluation_profile("f64-reference").gamma(10) < 1.2e-15
+    assert (dot_depth(scalar, 576), dot_depth(lanes, 576), dot_depth(lanes, 17)) == (576, 40, 6)
+    assert gamma(scalar, 1) == 2.0**-24 / (1 - 2.0**-24)
+    assert gamma(evaluation_profile("f64-reference"), 10) < 1.2e-15
 
 
 def test_an_unknown_profile_is_a_usage_error() -> None:

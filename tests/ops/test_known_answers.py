@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.ops.bounds import dot_depth, gamma
 from trlm_lab.backends.profiles import evaluation_profile
 from trlm_lab.base.bits import round_to_bf16
 from trlm_lab.errors import AllKeysMaskedError
@@ -47,7 +48,7 @@ def test_rms_norm(arithmetic: Arithmetic, profile: EvaluationProfile, close: Clo
     known = KNOWN["rms_norm"]
     y = rms_norm(np.array(known["x"]), np.array(known["weight"]), known["eps"], arithmetic)
     # Inputs, square, sum, division, epsilon, root, reciprocal, two products.
-    close(y, known["y"], profile.dot_depth(4) + 10, known["y"])
+    close(y, known["y"], dot_depth(profile, 4) + 10, known["y"])
     assert all(differs(y, wrong) for wrong in known["wrong"].values())
 
 
@@ -149,8 +150,8 @@ def test_rope(
     pairs = np.array([4.0, 6.0, 4.0, 6.0] if answer == "y_half_split" else [3.0, 3.0, 7.0, 7.0])
     # The float32 angle is off by two roundings in every profile; then cos or sin within 1 ULP (two
     # roundings), product and sum in the profile's type. Both act on |x1| + |x2|.
-    two_f32_roundings = evaluation_profile("scalar-f32-v1").gamma(2)
-    bound = pairs * (two_f32_roundings + profile.gamma(4))
+    two_f32_roundings = gamma(evaluation_profile("scalar-f32-v1"), 2)
+    bound = pairs * (two_f32_roundings + gamma(profile, 4))
     assert (np.abs(np.array(known[answer]) - y) <= bound).all()
     other = "y_interleaved" if answer == "y_half_split" else "y_half_split"
     assert differs(y, known[other])

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from tests.ops.bounds import dot_depth, gamma
 from trlm_lab.backends.profiles import evaluation_profile
 from trlm_lab.base.bits import same_bits
 from trlm_lab.errors import ShapeMismatchError
@@ -52,7 +53,7 @@ def test_rms_norm_against_float64(
     root = np.sqrt((wide * wide).mean(axis=1, keepdims=True) + np.float64(F32(1e-5)))
     exact = weight * (wide / root)
     got = rms_norm(x, weight, float(F32(1e-5)), arithmetic)
-    close(got, exact, profile.dot_depth(100) + 8, exact)
+    close(got, exact, dot_depth(profile, 100) + 8, exact)
 
 
 def test_layer_norm_against_float64(arithmetic: Arithmetic, profile: EvaluationProfile) -> None:
@@ -65,7 +66,7 @@ def test_layer_norm_against_float64(arithmetic: Arithmetic, profile: EvaluationP
     exact = centred / spread * weight + bias
     # The mean errs by gamma times mean|x|; that shift is divided by the spread like the rest.
     size = (np.abs(wide) + np.abs(wide).mean(axis=1, keepdims=True)) / spread
-    bound = profile.gamma(2 * profile.dot_depth(64) + 12) * (size * np.abs(weight) + np.abs(bias))
+    bound = gamma(profile, 2 * dot_depth(profile, 64) + 12) * (size * np.abs(weight) + np.abs(bias))
     got = layer_norm(x, weight, bias, 1e-5, arithmetic)
     assert (np.abs(got - exact) <= bound).all()
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from tests.ops.bounds import dot_depth, gamma
 from trlm_lab.backends.profiles import evaluation_profile
 from trlm_lab.base.bits import same_bits
 from trlm_lab.errors import ShapeMismatchError
@@ -84,7 +85,7 @@ def test_orders_agree_within_the_profiles_bounds(inner: int) -> None:
     size = np.abs(x).astype(np.float64) @ np.abs(w).astype(np.float64).T
     for name in ("scalar-f32-v1", "lanes16-f32-v1"):
         profile = evaluation_profile(name)
-        bound = profile.gamma(profile.dot_depth(inner) + 1) * size
+        bound = gamma(profile, dot_depth(profile, inner) + 1) * size
         assert (np.abs(matmul(x, w, profile.arithmetic()) - exact) <= bound).all()
 
 

@@ -39,6 +39,7 @@ SIGNATURES: dict[str, str] = {
     "trlm_checkpoint_dim": "zpuu",
     "trlm_topk": "ipzpp",
     "trlm_sha256": "ipzp",
+    "trlm_op": "ipzpzpz",
     "trlm_last_error_code": "u",
     "trlm_last_error_ptr": "pu",
     "trlm_last_error_len": "zu",

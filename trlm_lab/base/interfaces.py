@@ -106,6 +106,14 @@ class BlockFormat(Protocol):
 
     name: str
 
+    def row_stride(self, cols: int) -> int:
+        """Bytes of a padded row of codes."""
+        ...
+
+    def groups(self, cols: int) -> int:
+        """Scales of a row."""
+        ...
+
     def quantize(
         self, weights: NDArray[np.float32], *, where: str = "", first_row: int = 0
     ) -> tuple[bytes, bytes]:

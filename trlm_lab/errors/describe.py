@@ -34,7 +34,7 @@ class ConflictError(Refused):
 
     code = "CONFLICT"
     rule = "{codes}: {detail}"
-    fix = "find out which declaration the publisher means, and correct the others in a copy"
+    fix = "see `trlm describe SOURCE`; ask the publisher, or settle it with a resolution file"
 
 
 class DefaultMissingError(Refused):
@@ -91,3 +91,27 @@ class PartMissingError(Refused):
     code = "MISSING_PART"
     rule = "{part} is not there"
     fix = "give a model directory in Hugging Face layout"
+
+
+class ResolutionFileError(Refused):
+    """A resolution file that breaks its schema."""
+
+    code = "RESOLUTION_FILE"
+    rule = "{detail}"
+    fix = "write the file as docs/conflicts.md says"
+
+
+class ResolutionUnmatchedError(Refused):
+    """A resolution that settles nothing: its conflict is not there, or not as it was reviewed."""
+
+    code = "RESOLUTION_UNMATCHED"
+    rule = "{detail}"
+    fix = "take conflict_id, code and field from `trlm describe SOURCE --json`, and review again"
+
+
+class ResolutionValueError(Refused):
+    """A resolution whose value cannot settle its conflict."""
+
+    code = "RESOLUTION_VALUE"
+    rule = "{field}: {detail}"
+    fix = "choose one of the declared values; what no choice can mend needs other files"

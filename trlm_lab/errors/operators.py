@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trlm_lab.errors.root import Refused
+from trlm_lab.errors.root import InfrastructureError, Refused
 
 
 class ShapeMismatchError(Refused):
@@ -51,6 +51,14 @@ class OperatorInputError(Refused):
     code = "OPERATOR_INPUT"
     rule = "{detail}"
     fix = "see the operator's list of arrays and parameters: {wanted}"
+
+
+class OperatorNotServedError(InfrastructureError):
+    """An engine that is asked for an operator, format or profile that it does not have."""
+
+    code = "NOT_SUPPORTED"
+    rule = "{engine} has no {kind} {name!r}"
+    fix = "use one that it has ({known}), or another engine"
 
 
 class ModelFilesError(Refused):

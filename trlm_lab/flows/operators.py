@@ -1,4 +1,4 @@
-"""`trlm op NAME`: one reference operator on arrays from a file."""
+"""`trlm op NAME`: one operator on arrays from a file, by any engine that serves it."""
 
 from __future__ import annotations
 
@@ -8,64 +8,73 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trlm_lab.backends.profiles import evaluation_profile
+from trlm_lab.backends.profiles import operator_profile
 from trlm_lab.base.canon import array_sha256
-from trlm_lab.errors import NpzUnreadableError, OperatorInputError, UnknownNameError
-from trlm_lab.ops.by_name import run_operator
-from trlm_lab.quant import FORMATS
+from trlm_lab.errors import OutputIsInputError, UnknownNameError
+from trlm_lab.flows.joined_operators import JOINED
+from trlm_lab.flows.operand_file import read_operands, write_operands
+from trlm_lab.flows.operator_engines import EXACT, operator_kernels
+from trlm_lab.ops.arithmetic import Arithmetic
+from trlm_lab.ops.by_name import OPERATORS, run_operator
+from trlm_lab.ops.kernels import Kernels
+from trlm_lab.ops.operands import Operands
+
+Answers = dict[str, NDArray[Any]]
 
 
 def run_operator_file(
     name: str, infile: Path, outfile: Path, profile: str, engine: str
 ) -> dict[str, Any]:
-    """Read operands from `infile` (NumPy .npz), write `y` to `outfile`.
+    """Read operands from `infile` (NumPy .npz), write `y` and what else is answered to `outfile`.
 
     Raises:
-        UnknownNameError: operator, profile or engine do not exist.
+        UnknownNameError: operator, profile, option or engine do not exist.
+        OperatorNotServedError: the engine lacks the operator or does not compute in the profile.
         NpzUnreadableError: the file holds no plain arrays.
+        OutputIsInputError: both files are one.
+        Refused: operands that break the operator's rules.
     """
-    if engine != "reference":
-        raise UnknownNameError(where="--engine", kind="engine", name=engine, known="reference")
-    arrays = _read(infile)
-    if name in ("quantize", "dequantize"):
-        answers = _block_format(name, arrays)
-    else:
-        answers = run_operator(name, arrays, {}, evaluation_profile(profile).arithmetic())
-    np.savez(outfile, allow_pickle=False, **answers)
-    shown = {k: f"{v.dtype} {list(v.shape)} {array_sha256(v)}" for k, v in answers.items()}
-    return {"operator": name, "profile": profile, **shown}
+    if name not in OPERATORS and name not in JOINED:
+        known = ", ".join((*OPERATORS, *JOINED))
+        raise UnknownNameError(kind="operator", name=name, known=known)
+    engine, profile = _engine_and_profile(engine, profile)
+    chosen = operator_profile(profile)
+    if outfile.exists() and infile.exists() and outfile.samefile(infile):
+        raise OutputIsInputError(where=str(outfile))
+    arithmetic = chosen.arithmetic()
+    kernels = operator_kernels(engine, arithmetic)
+    kernels[name]  # said before the file is read
+    answers = apply_operator(name, read_operands(infile), arithmetic, kernels)
+    write_operands(outfile, answers)
+    shown = {k: f"{v.dtype} {list(v.shape)} {_digest(v)}" for k, v in answers.items()}
+    exact = engine in EXACT and chosen.bit_reproducible
+    return {"operator": name, "engine": engine, "profile": profile, "exact": exact, **shown}
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return {key: file[key] for key in file.files}
-    except (OSError, ValueError, KeyError, EOFError, AttributeError) as error:
-        raise NpzUnreadableError(where=str(path), detail=str(error)) from error
+def apply_operator(
+    name: str, arrays: dict[str, Any], arithmetic: Arithmetic, kernels: Kernels
+) -> Answers:
+    """One operator of any room on arrays.
+
+    Raises:
+        OperatorNotServedError: the engine lacks it.
+        Refused: operands that break the operator's rules.
+    """
+    if name in JOINED:
+        wanted, serve = JOINED[name]
+        return serve(Operands(name, arrays, wanted, arithmetic, kernels))
+    return run_operator(name, arrays, {}, arithmetic, kernels)
 
 
-def _block_format(name: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    block = FORMATS[str(arrays.get("format", "q8_r128"))]
-    if name == "quantize":
-        x = _matrix(name, arrays, "x", np.float32)
-        plane, scale_plane = block.quantize(x)
-        rows = x.shape[0]
-        return {
-            "y": np.frombuffer(plane, np.int8).reshape(rows, -1)[:, : x.shape[1]],
-            "scale": np.frombuffer(scale_plane, np.float16).reshape(rows, -1),
-        }
-    codes = _matrix(name, arrays, "codes", np.int8)
-    scales = _matrix(name, arrays, "scale", np.float16)
-    rows, cols = codes.shape
-    padded = np.zeros((rows, -(-cols // 64) * 64), np.int8)
-    padded[:, :cols] = codes
-    return {"y": block.dequantize(padded.data.cast("B"), scales.data.cast("B"), rows, cols)}
+def _engine_and_profile(engine: str, profile: str) -> tuple[str, str]:
+    """`reference:PROFILE` names both."""
+    kind, _, named = engine.partition(":")
+    return (kind, named) if kind == "reference" and named else (engine, profile)
 
 
-def _matrix(operator: str, arrays: dict[str, Any], name: str, dtype: Any) -> NDArray[Any]:
-    value = arrays.get(name)
-    if value is None or np.ndim(value) != 2 or np.asarray(value).size == 0:
-        wanted = "x, format" if operator == "quantize" else "codes, scale, format"
-        detail = f"{name} must be a matrix with entries"
-        raise OperatorInputError(where=operator, detail=detail, wanted=wanted)
-    return np.ascontiguousarray(value, dtype=dtype)
+def _digest(values: NDArray[Any]) -> str:
+    return (
+        " ".join(values.reshape(-1)[:8].tolist())
+        if values.dtype.kind == "U"
+        else (array_sha256(np.ascontiguousarray(values)))
+    )

@@ -26,6 +26,19 @@ def grouped_heads(heads: int, kv_heads: int) -> Int[Array, " H"]:
     return np.arange(heads) // (heads // kv_heads)
 
 
+def check_attention_shapes(q: Array, k: Array, v: Array) -> None:
+    """Raise ShapeMismatchError unless q is (T, H, E), k (S, K, E), v (S, K, *), and K divides H."""
+    if k.shape[2:] != q.shape[2:]:
+        raise ShapeMismatchError(
+            where="attention", name="k", got=k.shape, expected=f"(S, K, E) for q {q.shape}"
+        )
+    if v.shape[:2] != k.shape[:2]:
+        raise ShapeMismatchError(
+            where="attention", name="v", got=v.shape, expected=f"as k {k.shape}"
+        )
+    grouped_heads(q.shape[1], k.shape[1])
+
+
 @np.errstate(all="ignore")
 def attention_scores(
     q: Float[Array, "T H E"],
@@ -90,11 +103,8 @@ def attention(
         AllKeysMaskedError: a query that sees no key.
         ShapeMismatchError: the shapes do not fit each other.
     """
+    check_attention_shapes(q, k, v)
     kv_of_head = grouped_heads(q.shape[1], k.shape[1])
-    if v.shape != k.shape[:2] + v.shape[2:]:
-        raise ShapeMismatchError(
-            where="attention", name="v", got=v.shape, expected=f"as k {k.shape}"
-        )
     scores = attention_scores(q, k, kv_of_head, scale, arithmetic)
     if cap is not None:
         scores = softcap(scores, cap, arithmetic)

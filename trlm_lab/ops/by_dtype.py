@@ -13,6 +13,9 @@ import numpy as np
 from trlm_lab.ops import elementary
 from trlm_lab.ops.arithmetic import Array
 
+#: The functions of this module, by the names of the operators.
+FUNCTIONS = ("exp", "log", "sin", "cos", "tanh", "erf")
+
 _erf_f64 = np.frompyfunc(math.erf, 1, 1)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,9 +45,13 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class EvaluationProfile:
-    """A checked profile; `fields` is the whole map, `profile_id` its content id."""
+    """A checked profile; `fields` is the whole map, `profile_id` its content id.
+
+    `changes` are what its options change of the arithmetic (`profile_options`).
+    """
 
     fields: dict[str, Any]
+    changes: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         where = f"evaluation profile {self.fields.get('name')!r}"
@@ -78,17 +82,8 @@ class EvaluationProfile:
         """SHA-256 of the canonical encoding of the fields."""
         return canon.content_id(self.fields)
 
-    def dot_depth(self, length: int) -> int:
-        """Roundings in a row that a term of a dot product of this length can meet."""
-        rule = self.fields["permitted_error"]
-        return -(-length // int(rule["terms_per_lane_step"])) + int(rule["merges"])
-
-    def gamma(self, roundings: int) -> float:
-        """Largest relative change by `roundings` roundings in a row: k*u / (1 - k*u)."""
-        ku = roundings * 2.0 ** int(self.fields["permitted_error"]["unit_roundoff_log2"])
-        return ku / (1.0 - ku)
-
     def arithmetic(self, threads: int = 1) -> Arithmetic:
         """What the operators need of it."""
         dtype = np.dtype(self.fields["accumulation_dtype"])
-        return Arithmetic(self.name, dtype, self.fields["accumulation"]["lanes"], threads)
+        lanes = self.fields["accumulation"]["lanes"]
+        return Arithmetic(self.name, dtype, lanes, threads, **self.changes)

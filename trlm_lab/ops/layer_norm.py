@@ -8,9 +8,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from trlm_lab.errors import ShapeMismatchError
 from trlm_lab.ops.arithmetic import Arithmetic, Array
-from trlm_lab.ops.rms_norm import mean_over_last
+from trlm_lab.ops.rms_norm import check_norm_vector, mean_over_last
 
 
 @np.errstate(all="ignore")
@@ -29,10 +28,7 @@ def layer_norm(
     x = arithmetic.array(x)
     weight, bias = arithmetic.array(weight), arithmetic.array(bias)
     for name, vector in (("weight", weight), ("bias", bias)):
-        if x.ndim == 0 or vector.shape != x.shape[-1:]:
-            raise ShapeMismatchError(
-                where="layer_norm", name=name, got=vector.shape, expected=f"(D,) for x {x.shape}"
-            )
+        check_norm_vector("layer_norm", name, x, vector)
     one, epsilon = arithmetic.dtype.type(1), arithmetic.dtype.type(eps)
     centred = x - mean_over_last(x, arithmetic)
     variance = mean_over_last(centred * centred, arithmetic)

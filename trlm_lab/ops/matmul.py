@@ -40,6 +40,13 @@ class RowBlocks(Protocol):
         ...
 
 
+def check_matmul_shapes(x: tuple[int, ...], weight: tuple[int, ...]) -> None:
+    """Raise ShapeMismatchError unless x is (T, I) and weight (O, I)."""
+    if len(x) != 2 or len(weight) != 2 or x[1] != weight[1]:
+        expected = f"x (T, I) and weight (O, I), weight is {weight}"
+        raise ShapeMismatchError(where="matmul", name="x", got=x, expected=expected)
+
+
 def block_width(tokens: int, outputs: int, threads: int) -> int:
     """Columns of a block of outputs: cache-sized, and at least one block a thread."""
     widest = WIDEST_BLOCK if tokens >= 16 else WIDEST_BLOCK_FEW_TOKENS
@@ -66,9 +73,7 @@ def matmul(
         ShapeMismatchError: the inner lengths differ, or an operand has another rank.
     """
     x = arithmetic.array(x)
-    if x.ndim != 2 or len(weight.shape) != 2 or x.shape[1] != weight.shape[1]:
-        expected = f"x (T, I) and weight (O, I), weight is {tuple(weight.shape)}"
-        raise ShapeMismatchError(where="matmul", name="x", got=x.shape, expected=expected)
+    check_matmul_shapes(x.shape, tuple(weight.shape))
     tokens, outputs = len(x), weight.shape[0]
     threads = arithmetic.threads if x.size * outputs >= THREADING_THRESHOLD else 1
     width = block_width(tokens, outputs, threads)

@@ -8,10 +8,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from trlm_lab.base.bits import round_to_bf16
 from trlm_lab.errors import OperatorInputError
 from trlm_lab.ops.arithmetic import Arithmetic, Array
 from trlm_lab.ops.finite import require_finite
-from trlm_lab.ops.masks import MASKED_SCORE
+from trlm_lab.ops.kernels import Kernels
+
+#: Longest side of a mask that is made: its square is a quarter of a gigabyte.
+LONGEST = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -25,12 +29,22 @@ class Operands:
     values: Mapping[str, Any]
     wanted: tuple[str, ...]
     arithmetic: Arithmetic
+    kernels: Kernels
 
     def __post_init__(self) -> None:
         known = {name.rstrip("?") for name in self.wanted}
         unknown = sorted(set(self.values) - known)
         if unknown:
             self.refuse(unknown[0], "is not an operand of this operator")
+
+    def compute(self, *operands: Any) -> Array:
+        """What the engine's kernel of this operator answers."""
+        return np.asarray(self.kernels[self.operator](*operands))
+
+    def compute_pair(self, *operands: Any) -> tuple[Array, Array]:
+        """The same for a kernel of two answers."""
+        first, second = self.kernels[self.operator](*operands)
+        return first, second
 
     def refuse(self, name: str, why: str) -> NoReturn:
         """Raise OperatorInputError about one operand."""
@@ -44,17 +58,27 @@ class Operands:
         """The operand as an array of one of the NumPy kinds `kinds`."""
         if name not in self.values:
             self.refuse(name, "is missing")
-        value = np.asarray(self.values[name])
+        try:
+            value = np.asarray(self.values[name])
+        except ValueError:
+            self.refuse(name, "is no array: its rows differ in length")
         if value.dtype.kind not in kinds:
             self.refuse(name, f"has the element type {value.dtype}")
         if value.size == 0:
             self.refuse(name, f"is empty, its shape is {value.shape}")
         return value
 
+    def exactly(self, name: str, dtype: Any) -> Array:
+        """The operand, which has this very element type: casting it would hide a mistake."""
+        value = self.raw(name, "biufU")
+        if value.dtype != np.dtype(dtype):
+            self.refuse(name, f"has the element type {value.dtype}, needed is {np.dtype(dtype)}")
+        return value
+
     def scores(self, name: str) -> Array:
         """A numeric operand in the profile's type, infinities and all."""
         with np.errstate(all="ignore"):
-            return self.arithmetic.array(self.raw(name, "fiub"))
+            return self.arithmetic.array(self.raw(name, "fiu"))
 
     def tensor(self, name: str, *ranks: int) -> Array:
         """A finite numeric operand in the profile's type, of one of the ranks (any where none).
@@ -92,31 +116,22 @@ class Operands:
             self.refuse(name, f"has the shape {value.shape}, needed is one integer")
         return int(value.reshape(()))
 
+    def length(self, name: str) -> int:
+        """One integer from 1 to LONGEST, the side of a square mask."""
+        value = self.integer(name)
+        if not 1 <= value <= LONGEST:
+            self.refuse(name, f"is {value}, needed is 1 to {LONGEST}")
+        return value
+
+    def require_bf16(self, name: str, values: Array) -> None:
+        """Refuse values that bfloat16 does not hold: rounding them here would go unseen."""
+        single = np.asarray(values, dtype=np.float32)
+        if not np.array_equal(round_to_bf16(single), values):
+            self.refuse(name, "holds values that are no bfloat16 numbers")
+
     def text(self, name: str) -> str:
         """One text."""
         value = self.raw(name, "U")
         if value.size != 1:
             self.refuse(name, f"has the shape {value.shape}, needed is one text")
         return str(value.reshape(()))
-
-    def mask(self, name: str, shape: tuple[int, ...]) -> Array:
-        """What is visible, broadcast to `shape`; absent means everything.
-
-        Booleans and integers: nonzero is visible. Floats: an additive plane, 0 is visible and -inf
-        or the most negative float32 is masked; a plane of zeros and ones that has a one is taken as
-        Booleans. Other values are refused, since a mask is no bias.
-        """
-        if name not in self.values:
-            return np.ones(shape, dtype=np.bool_)
-        value = self.raw(name, "fiub")
-        try:
-            plane = np.broadcast_to(value, shape)
-        except ValueError:
-            self.refuse(name, f"has the shape {value.shape}, which does not broadcast to {shape}")
-        if value.dtype.kind != "f":
-            return np.asarray(plane, dtype=np.bool_)
-        if (value == 1).any() and np.isin(value, (0, 1)).all():
-            return np.asarray(plane == 1)
-        if not ((value == 0) | (value <= MASKED_SCORE)).all():
-            self.refuse(name, "holds values that are neither visible nor masked")
-        return np.asarray(plane == 0)

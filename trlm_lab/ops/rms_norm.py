@@ -2,7 +2,8 @@
 
 Zhang and Sennrich, Root Mean Square Layer Normalization (2019), equation 4, with epsilon inside the
 root as the llama family has it. Every operation is rounded in the profile's type; the weight is
-applied last, to the normalised value in that same type (no cast in between).
+applied last, to the normalised value in that same type (no cast in between), unless the profile
+names an option that rounds to bfloat16 before or after the weight.
 """
 
 from __future__ import annotations
@@ -10,9 +11,18 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
+from trlm_lab.base.bits import round_to_bf16
 from trlm_lab.errors import ShapeMismatchError
 from trlm_lab.ops.arithmetic import Arithmetic, Array
 from trlm_lab.ops.reduction import ordered_sum
+
+
+def check_norm_vector(where: str, name: str, x: Array, vector: Array) -> None:
+    """Raise ShapeMismatchError unless the vector is as long as the last axis of `x`."""
+    if x.ndim == 0 or vector.shape != x.shape[-1:]:
+        raise ShapeMismatchError(
+            where=where, name=name, got=vector.shape, expected=f"(D,) for x {x.shape}"
+        )
 
 
 def mean_over_last(values: Array, arithmetic: Arithmetic) -> Array:
@@ -32,10 +42,15 @@ def rms_norm(
         ShapeMismatchError: `weight` has another length than the last axis.
     """
     x, weight = arithmetic.array(x), arithmetic.array(weight)
-    if x.ndim == 0 or weight.shape != x.shape[-1:]:
-        raise ShapeMismatchError(
-            where="rms_norm", name="weight", got=weight.shape, expected=f"(D,) for x {x.shape}"
-        )
+    check_norm_vector("rms_norm", "weight", x, weight)
     one, epsilon = arithmetic.dtype.type(1), arithmetic.dtype.type(eps)
     scale = one / np.sqrt(mean_over_last(x * x, arithmetic) + epsilon)
-    return np.asarray(weight * (x * scale))
+    unit = x * scale
+    if arithmetic.norm_rounding == "bf16-round-then-weight":
+        return _rounded(weight * _rounded(unit, arithmetic), arithmetic)
+    y = np.asarray(weight * unit)
+    return y if arithmetic.norm_rounding == "" else _rounded(y, arithmetic)
+
+
+def _rounded(values: Array, arithmetic: Arithmetic) -> Array:
+    return arithmetic.array(round_to_bf16(np.asarray(values, dtype=np.float32)))

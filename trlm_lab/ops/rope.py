@@ -19,6 +19,7 @@ def rope(
     positions: Int[Array, " T"],
     inv_freq: Float[Array, " E//2"],
     arithmetic: Arithmetic,
+    attention_factor: float = 1.0,
 ) -> Float[Array, "T N E"]:
     """Rotate every head of every token by its position.
 
@@ -27,7 +28,8 @@ def rope(
     """
     x, positions = arithmetic.array(x), np.asarray(positions)
     check_rotation_shapes("rope", x, positions, np.asarray(inv_freq))
-    c, s = (part[:, None, :] for part in cosines_and_sines(positions, inv_freq, arithmetic))
+    tables = cosines_and_sines(positions, inv_freq, arithmetic, attention_factor)
+    c, s = (part[:, None, :] for part in tables)
     half = x.shape[-1] // 2
     x1, x2 = x[..., :half], x[..., half:]
     return np.concatenate([x1 * c - x2 * s, x2 * c + x1 * s], axis=-1)

@@ -19,6 +19,7 @@ def rope_interleaved(
     positions: Int[Array, " T"],
     inv_freq: Float[Array, " E//2"],
     arithmetic: Arithmetic,
+    attention_factor: float = 1.0,
 ) -> Float[Array, "T N E"]:
     """Rotate every head of every token by its position.
 
@@ -27,7 +28,8 @@ def rope_interleaved(
     """
     x, positions = arithmetic.array(x), np.asarray(positions)
     check_rotation_shapes("rope_interleaved", x, positions, np.asarray(inv_freq))
-    c, s = (part[:, None, :] for part in cosines_and_sines(positions, inv_freq, arithmetic))
+    tables = cosines_and_sines(positions, inv_freq, arithmetic, attention_factor)
+    c, s = (part[:, None, :] for part in tables)
     y = np.empty_like(x)
     x1, x2 = x[..., 0::2], x[..., 1::2]
     y[..., 0::2] = x1 * c - x2 * s
@@ -50,3 +52,12 @@ def half_split_to_interleaved(rows: int, heads: int) -> Int[Array, " {rows}"]:
         )
     order = np.arange(rows).reshape(heads, 2, rows // heads // 2)
     return np.asarray(order.swapaxes(1, 2).reshape(-1))
+
+
+def interleaved_to_half_split(rows: int, heads: int) -> Int[Array, " {rows}"]:
+    """The inverse row order: it turns an interleaved projection into a half-split one.
+
+    Raises:
+        ShapeMismatchError: as `half_split_to_interleaved`.
+    """
+    return np.argsort(half_split_to_interleaved(rows, heads))

@@ -26,12 +26,18 @@ def inverse_frequencies(theta: float, head_dim: int) -> Float[Array, " {head_dim
 
 @np.errstate(all="ignore")
 def cosines_and_sines(
-    positions: Int[Array, " T"], inv_freq: Float[Array, " P"], arithmetic: Arithmetic
+    positions: Int[Array, " T"],
+    inv_freq: Float[Array, " P"],
+    arithmetic: Arithmetic,
+    attention_factor: float = 1.0,
 ) -> tuple[Float[Array, "T P"], Float[Array, "T P"]]:
-    """cos and sin of float32(position) * float32(inv_freq), in the profile's type."""
+    """cos and sin of float32(position) * float32(inv_freq), in the profile's type.
+
+    Both are multiplied by `attention_factor` (YaRN), as Hugging Face's llama does.
+    """
     angles = np.asarray(positions, dtype=np.float32)[:, None] * np.asarray(inv_freq, np.float32)
-    wide = arithmetic.array(angles)
-    return by_dtype.cos(wide), by_dtype.sin(wide)
+    wide, factor = arithmetic.array(angles), arithmetic.dtype.type(attention_factor)
+    return np.asarray(by_dtype.cos(wide) * factor), np.asarray(by_dtype.sin(wide) * factor)
 
 
 def check_rotation_shapes(where: str, x: Array, positions: Array, inv_freq: Array) -> None:

@@ -39,7 +39,8 @@ def softmax(
     """Softmax over the last axis; `visible` broadcasts over the leading axes of `scores`.
 
     Raises:
-        AllKeysMaskedError: a row without a visible key, named by its index.
+        AllKeysMaskedError: a row without a visible key, named by its index, unless the profile
+            makes such rows zero.
         ShapeMismatchError: `visible` does not fit `scores`.
     """
     scores = arithmetic.array(scores)
@@ -47,7 +48,8 @@ def softmax(
         raise ShapeMismatchError(
             where="softmax", name="mask", got=visible.shape, expected=f"to end as {scores.shape}"
         )
-    require_visible_keys(visible)
+    if arithmetic.masked_rows == "error":
+        require_visible_keys(visible)
     zero = arithmetic.dtype.type(0)
     highest = np.where(visible, scores, -np.inf).max(axis=-1, keepdims=True)
     weights = np.where(visible, by_dtype.exp(scores - highest), zero)

@@ -53,6 +53,14 @@ class Q8R128:
 
     name = "q8_r128"
 
+    def row_stride(self, cols: int) -> int:
+        """Bytes of a padded row of codes."""
+        return row_stride(cols)
+
+    def groups(self, cols: int) -> int:
+        """Scales of a row."""
+        return groups_of(cols)
+
     def quantize(
         self, weights: NDArray[np.float32], *, where: str = "", first_row: int = 0
     ) -> tuple[bytes, bytes]:

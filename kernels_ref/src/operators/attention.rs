@@ -1,20 +1,21 @@
 //! The whole of grouped-query attention under any mask, from the forward pass's own parts.
 
 use super::rows::{require_visible, softmax_rows, zero_rows, zeros};
-use super::{answer, Array};
+use super::{answer, Array, Kind};
 use crate::error::{ensure, Code, Error, Result};
 use crate::ops::attention::{sum_values, Visibility};
 use crate::ops::elementary::softcap;
 use crate::ops::matmul::{matmul, Rows, Scratch};
 use crate::quant::Matrix;
 
-/// Lengths of the axes: queries, keys, query heads, key/value heads, channels.
+/// Lengths of the axes: queries, keys, query heads, key/value heads, channels, value channels.
 struct Extent {
     queries: usize,
     keys: usize,
     heads: usize,
     shared: usize,
     width: usize,
+    value_width: usize,
 }
 
 /// Operands in working memory.
@@ -27,7 +28,7 @@ struct Operands {
     cap: f32,
 }
 
-/// q (T, H, E), k (S, K, E), v (S, K, E), visible (T, S), scale (), cap (), zero_rows ().
+/// q (T, H, E), k (S, K, E), v (S, K, C), visible (T, S), scale (), cap (), zero_rows ().
 ///
 /// A cap of 0 is none.
 pub fn attention(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
@@ -36,11 +37,12 @@ pub fn attention(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
     ensure(heads % shared == 0, || {
         Error::new(Code::Argument, "q", format!("{} heads share {}", heads, shared))
     })?;
-    let extent = Extent { queries, keys, heads, shared, width };
+    let [_, _, value_width] = inputs[2].axes::<3>("v")?;
+    let extent = Extent { queries, keys, heads, shared, width, value_width };
     let operands = Operands {
         q: inputs[0].f32s(&[queries, heads, width], "q")?,
         k: inputs[1].f32s(&[keys, shared, width], "k")?,
-        v: inputs[2].f32s(&[keys, shared, width], "v")?,
+        v: inputs[2].f32s(&[keys, shared, value_width], "v")?,
         visible: inputs[3].mask(&[queries, keys], "visible")?,
         scale: inputs[4].number("scale")?,
         cap: inputs[5].number("cap")?,
@@ -48,13 +50,15 @@ pub fn attention(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
     if !zero_rows(&inputs[6])? {
         require_visible(&operands.visible, keys)?;
     }
-    let mut y = zeros(operands.q.len())?;
+    let shape = [queries, heads, value_width];
+    outputs[0].expect(Kind::F32, &shape, "y")?;
+    let mut y = zeros(queries * heads * value_width)?;
     attend(&extent, &operands, &mut y)?;
-    answer(&mut outputs[0], &[queries, heads, width], y)
+    answer(&mut outputs[0], &shape, y)
 }
 
 fn attend(extent: &Extent, operands: &Operands, y: &mut [f32]) -> Result<()> {
-    let Extent { queries, keys, heads, shared, width } = *extent;
+    let Extent { queries, keys, heads, shared, width, value_width } = *extent;
     let Operands { q, k, v, visible, scale, cap } = operands;
     let area = queries.checked_mul(keys).ok_or_else(|| {
         Error::new(Code::OutOfMemory, "allocation", format!("{} x {} scores", queries, keys))
@@ -62,11 +66,12 @@ fn attend(extent: &Extent, operands: &Operands, y: &mut [f32]) -> Result<()> {
     let (mut scores, mut probs, mut scratch) = (zeros(area)?, zeros(area)?, Scratch::default());
     scratch.fit(queries, width)?;
     for head in 0..heads {
-        let group = head / (heads / shared) * width;
+        let group = head / (heads / shared);
         let stride = shared * width;
         let rows =
             Rows { data: &q[head * width..], rows: queries, cols: width, stride: heads * width };
-        let against = Matrix::View(Rows { data: &k[group..], rows: keys, cols: width, stride });
+        let against =
+            Matrix::View(Rows { data: &k[group * width..], rows: keys, cols: width, stride });
         matmul(rows, &against, &mut scores, keys, &mut scratch);
         for score in &mut scores {
             *score *= scale;
@@ -78,9 +83,10 @@ fn attend(extent: &Extent, operands: &Operands, y: &mut [f32]) -> Result<()> {
         for (t, (probs, shown)) in
             probs.chunks_exact(keys).zip(visible.chunks_exact(keys)).enumerate()
         {
-            let start = (t * heads + head) * width;
+            let start = (t * heads + head) * value_width;
             let visibility = Visibility { past: keys - 1, shown };
-            sum_values(probs, &v[group..], stride, visibility, 0, &mut y[start..start + width]);
+            let (v, y) = (&v[group * value_width..], &mut y[start..start + value_width]);
+            sum_values(probs, v, shared * value_width, visibility, 0, y);
         }
     }
     Ok(())

@@ -170,13 +170,15 @@ def op(
     name: str,
     infile: Annotated[Path, typer.Argument(metavar="IN.npz")],
     outfile: Annotated[Path, typer.Argument(metavar="OUT.npz")],
-    profile: Annotated[str, typer.Option(help="Evaluation profile.")] = "scalar-f32-v1",
-    engine: Annotated[str, typer.Option(help="Engine; only `reference` serves operators.")] = (
-        "reference"
-    ),
+    profile: Annotated[
+        str, typer.Option(help="Evaluation profile, with options as NAME+OPTION.")
+    ] = "scalar-f32-v1",
+    engine: Annotated[
+        str, typer.Option(help="`reference`, `native-scalar`, `wasm-scalar@wasmtime` or `torch`.")
+    ] = "reference",
     json: Json = False,
 ) -> int:
-    """One reference operator on arrays from a file; the answer is `y`."""
+    """One operator on arrays from a file; the answer is `y`."""
     from trlm_lab.flows.operators import run_operator_file
 
     row = run_operator_file(name, infile, outfile, profile, engine)

@@ -1,0 +1,93 @@
+"""Errors of acquisition from a Hub, and of licence decisions."""
+
+from __future__ import annotations
+
+from trlm_lab.errors.root import InfrastructureError, Refused, UsageError
+
+
+class HubSpecError(UsageError):
+    """A Hub source that is named wrongly."""
+
+    code = "HUB_SPEC"
+    rule = "{spec!r} is no Hub repository: {detail}"
+    fix = "write hf:owner/name or hf:owner/name@revision"
+
+
+class HubUnreachableError(InfrastructureError):
+    """The Hub does not answer, or answers with an error of its own."""
+
+    code = "HUB_UNREACHABLE"
+    rule = "{detail}"
+    fix = "run the same command again: what is verified is kept; HF_ENDPOINT names another server"
+
+
+class HubNotFoundError(Refused):
+    """A repository or revision that is not there, or not open to this user."""
+
+    code = "HUB_NOT_FOUND"
+    rule = "{detail}"
+    fix = "check owner, name and revision; a gated or private repository needs HF_TOKEN set"
+
+
+class HubTreeError(Refused):
+    """A repository tree that holds what a model directory may not hold."""
+
+    code = "HUB_TREE"
+    rule = "{detail}"
+    fix = "a reviewed tree profile (--tree-profile FILE) can leave out what is harmless"
+
+
+class HubLimitError(Refused):
+    """A limit on count, size, total, depth, redirects or time."""
+
+    code = "HUB_LIMIT"
+    rule = "{detail}"
+    fix = "if the repository is meant to be this large, raise the limit in a reviewed tree profile"
+
+
+class HubChangedError(Refused):
+    """The repository changed while it was read."""
+
+    code = "HUB_CHANGED"
+    rule = "{detail}"
+    fix = "acquire again; if it happens twice the server does not serve one immutable commit"
+
+
+class HubContentError(Refused):
+    """Bytes that are not those the tree lists."""
+
+    code = "HUB_CONTENT"
+    rule = "{detail}"
+    fix = "acquire again; nothing of it was kept. If it happens twice, the server's copy is damaged"
+
+
+class LfsPointerError(Refused):
+    """A Git LFS pointer where the object should be."""
+
+    code = "LFS_POINTER"
+    rule = "this is a pointer to an object of {size} bytes with SHA-256 {oid}, not the object"
+    fix = "fetch the objects (`git lfs pull`), or acquire from the Hub"
+
+
+class TreeProfileError(Refused):
+    """A tree profile that is no reviewed list of exceptions."""
+
+    code = "TREE_PROFILE"
+    rule = "{detail}"
+    fix = "docs/acquisition.md has the form: pattern, reason and reviewer for every exception"
+
+
+class LicenceUndecidedError(Refused):
+    """No decision on the licence, so nothing is converted."""
+
+    code = "LICENCE_UNDECIDED"
+    rule = "the licence {spdx!r} is in no reviewed table and no decision was given"
+    fix = "review it and pass --licence-decision FILE; docs/acquisition.md has the form"
+
+
+class LicenceDecisionError(Refused):
+    """A licence decision that is incomplete, or made about another text."""
+
+    code = "LICENCE_DECISION"
+    rule = "{detail}"
+    fix = "review this source's licence and write its hashes into the decision"
