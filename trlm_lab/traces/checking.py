@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,9 @@ from trlm_lab.traces.documents import (
 TEMPORARY = ".tmp-"
 
 
-def verify_case(directory: Path, stored: StoredCase) -> None:
+def verify_case(
+    directory: Path, stored: StoredCase, hash_of: Callable[[Path], str] = file_sha256
+) -> None:
     """Compare all files of a complete case with its declarations.
 
     Raises:
@@ -37,7 +40,7 @@ def verify_case(directory: Path, stored: StoredCase) -> None:
     for digest in stored.trace.arrays:
         path = directory / chunk_path(digest.name, len(digest.shape))
         _require_file(path)
-        got = file_sha256(path)
+        got = hash_of(path)
         if got != digest.sha256:
             detail = f"{digest.name} hashes to {got}, declared is {digest.sha256}"
             raise TraceCorruptError(where=str(path), detail=detail)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab.base import canon
+from trlm_lab.base.plain_file import read_plain
 from trlm_lab.base.records import ArrayDigest, Case, CaseTrace, EngineIdentity
 from trlm_lab.errors import NotEncodableError, TraceCorruptError, TrlmError
 from trlm_lab.traces.intake import in_trace_order
@@ -115,7 +116,10 @@ def root_document(header: dict[str, Any], cases: dict[str, StoredCase]) -> dict[
 
 def read_document(path: Path) -> tuple[dict[str, Any], bytes]:
     """A JSON object and its bytes. Raises TraceCorruptError."""
-    data = path.read_bytes()
+    try:
+        data = read_plain(path)
+    except (OSError, TrlmError) as error:
+        raise TraceCorruptError(where=str(path), detail=f"cannot be read: {error}") from error
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -140,6 +144,19 @@ def parse_header(document: dict[str, Any], where: str) -> tuple[EngineIdentity, 
     return identity, subject
 
 
+def _declared(name: str, dtype: str, shape: list[int], sha256: str) -> ArrayDigest:
+    """A digest that an array can have. Raises ValueError, TypeError, ObservationError."""
+    if dtype not in FILL or not all(type(n) is int and n > 0 for n in shape):
+        raise ValueError(f"{name} is declared as {dtype} of shape {shape}")
+    place_of(name)
+    return ArrayDigest(name, dtype, tuple(shape), sha256)
+
+
+def _require_once(names: tuple[str, ...]) -> None:
+    if len(set(names)) != len(names):
+        raise ValueError("an array is declared twice")
+
+
 def parse_case(document: dict[str, Any], data: bytes, where: str) -> StoredCase:
     """The declarations of a case group. Raises TraceCorruptError."""
     try:
@@ -147,9 +164,10 @@ def parse_case(document: dict[str, Any], data: bytes, where: str) -> StoredCase:
         given: dict[str, Any] = attributes["case"]
         row: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
         case = Case(**row)
-        digests = [ArrayDigest(n, d, tuple(s), h) for n, d, s, h in attributes["arrays"]]
+        digests = [_declared(*row) for row in attributes["arrays"]]
         stored = StoredCase(case, CaseTrace(case.case_id, case.digest, in_trace_order(digests)))
         again = to_bytes(case_document(stored))
+        _require_once(stored.trace.names)
     except (AttributeError, KeyError, TypeError, ValueError, TrlmError) as error:
         raise TraceCorruptError(where=where, detail=f"bad attributes: {error}") from error
     if again != data:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.records import ArrayDigest, Case, CaseTrace, EngineIdentity, TraceRecord
 from trlm_lab.errors import NotATraceError, TraceCorruptError, TraceMissingError
 from trlm_lab.traces.checking import verify_case, verify_root
@@ -114,14 +116,16 @@ class TraceStore:
         values = np.fromfile(path, dtype=little, count=count).reshape(digest.shape)
         return values.astype(digest.dtype, copy=False)
 
-    def verify(self) -> TraceRecord:
+    def verify(self, hash_of: Callable[[Path], str] = file_sha256) -> TraceRecord:
         """Recompute every digest from the stored files and compare every metadata byte.
+
+        `hash_of` gives the SHA-256 of a file; whoever has just hashed them need not do it again.
 
         Raises:
             TraceCorruptError: at the first file that is changed, lost or foreign.
         """
         for case_id, stored in self.stored.items():
-            verify_case(self.path / case_id, stored)
+            verify_case(self.path / case_id, stored, hash_of)
         verify_root(self.path, self._root_bytes, self.identity, self.subject, self.stored)
         return self.record()
 

@@ -1,0 +1,113 @@
+"""Ids that a node states beside a record, against the record; and nodes against their children."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from trlm_lab.base import canon
+from trlm_lab.flows.verification_dossier import Dossier
+
+
+def check_record(dossier: Dossier, node_id: str) -> None:
+    """Whatever one node says twice must be said the same."""
+    check = _CHECKS.get(dossier.type(node_id))
+    if check is not None:
+        check(dossier, node_id)
+
+
+def _same(dossier: Dossier, node_id: str, key: str, derived: Any) -> None:
+    stated = dossier.graph.node(node_id).metadata[key]
+    if stated != derived:
+        detail = f"states {stated!r:.90}, its content gives {derived!r:.90}"
+        dossier.fail("RECORD_ID", node_id, detail, key)
+
+
+def _config(dossier: Dossier, node_id: str) -> None:
+    _same(dossier, node_id, "config_id", dossier.graph.config(node_id).config_id)
+
+
+def _ledger(dossier: Dossier, node_id: str) -> None:
+    _same(dossier, node_id, "ledger_id", dossier.graph.ledger(node_id).ledger_id)
+
+
+def _policy(dossier: Dossier, node_id: str) -> None:
+    _same(dossier, node_id, "policy_id", dossier.graph.policy(node_id).policy_id)
+
+
+def _trace(dossier: Dossier, node_id: str) -> None:
+    record = dossier.graph.trace(node_id)
+    _same(dossier, node_id, "trace_id", record.trace_id)
+    _same(dossier, node_id, "engine", record.engine.to_map())
+
+
+def _comparison(dossier: Dossier, node_id: str) -> None:
+    if "comparison_blob" in dossier.graph.node(node_id).metadata:
+        comparison = dossier.graph.comparison(node_id)
+        _same(dossier, node_id, "comparison_id", comparison.comparison_id)
+
+
+def _source_tree(dossier: Dossier, node_id: str) -> None:
+    rows = [dossier.graph.node(f).metadata for f in dossier.graph.children(node_id, "file")]
+    _same(dossier, node_id, "files", len(rows))
+    _same(dossier, node_id, "snapshot_id", _snapshot_id(rows))
+
+
+def _snapshot_id(rows: list[dict[str, Any]]) -> str:
+    """As `Snapshot.snapshot_id`."""
+    return canon.content_id([[r["path"], r["size"], r["sha256"]] for r in rows])
+
+
+def _conflict(dossier: Dossier, node_id: str) -> None:
+    receipt = dossier.graph.value(node_id, "receipt_blob")
+    _same(dossier, node_id, "findings", len(receipt["findings"]))
+    stops = any(finding["level"] == "error" for finding in receipt["findings"])
+    if (receipt["verdict"] == "accept") == stops:
+        dossier.fail("RECORD_ID", node_id, "the verdict is not that of the findings", "verdict")
+
+
+def _licence(dossier: Dossier, node_id: str) -> None:
+    tree = dossier.graph.child(node_id, "source_tree")
+    rows = [dossier.graph.node(f).metadata for f in dossier.graph.children(tree, "file")]
+    texts = [row["sha256"] for row in rows if row["path"] == b"LICENSE"]
+    _same(dossier, node_id, "text_sha256", texts[0] if texts else None)
+
+
+def _inspection(dossier: Dossier, node_id: str) -> None:
+    artifact = dossier.graph.node(dossier.graph.child(node_id, "artifact"))
+    _same(dossier, node_id, "file_sha256", artifact.metadata["file_sha256"])
+
+
+def _probe(dossier: Dossier, node_id: str) -> None:
+    """The logits that were watched are those of the oracle's own trace of that case."""
+    graph = dossier.graph
+    case_id = graph.node(node_id).metadata["case_id"]
+    label = graph.label(graph.child(node_id, "oracle_run"))
+    held = [
+        array.sha256
+        for run in dossier.of("oracle_run")
+        if graph.label(run) == label
+        for case in graph.trace(run).cases
+        if case.case_id == case_id
+        for array in case.arrays
+        if array.name == "logits"
+    ]
+    if not held:
+        dossier.fail("RECORD_ID", node_id, f"no oracle run holds the case {case_id!r}", "case_id")
+    elif graph.node(node_id).metadata["watched"] not in held:
+        _same(dossier, node_id, "watched", held[0])
+
+
+_CHECKS: dict[str, Callable[[Dossier, str], None]] = {
+    "effective_config": _config,
+    "ledger": _ledger,
+    "tolerance_policy": _policy,
+    "trace": _trace,
+    "oracle_run": _trace,
+    "comparison": _comparison,
+    "source_tree": _source_tree,
+    "conflict": _conflict,
+    "licence": _licence,
+    "inspection": _inspection,
+    "probe": _probe,
+}
