@@ -65,6 +65,8 @@ def execute_backend(request: ExecRequest, board: Board) -> dict[str, Any]:
     """
     if request.model is None and request.artifact is None:
         raise SubjectMissingError(where="trlm exec")
+    if request.model is None and needs_model_dir(request.engine):
+        raise SubjectMissingError(where=f"{request.engine} reads a model directory")
     for path in (request.model, request.artifact):
         if path is not None and not path.exists():
             raise PathMissingError(where=str(path))
@@ -167,8 +169,6 @@ def _subject(request: ExecRequest, board: Board) -> Subject:
     """Engines that read a `.slm` get one packed from the model directory where none is given."""
     name, model, artifact = request.engine, request.model, request.artifact
     if needs_model_dir(name):
-        if model is None:
-            raise SubjectMissingError(where=f"{name} reads a model directory")
         return Subject(artifact=artifact, model_dir=model, ids={})
     if artifact is None:
         with tempfile.TemporaryDirectory() as scratch:

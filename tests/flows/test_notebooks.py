@@ -1,0 +1,57 @@
+"""Notebooks run beside each other, in an interpreter that makes errors of warnings."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.flows.test_errors import write_notebook
+from trlm_lab.errors import UnknownNameError
+from trlm_lab.flows import notebooks
+from trlm_lab.flows.workspace import Workspace
+
+pytestmark = pytest.mark.xdist_group("flows")
+
+#: Filters of warnings are one state for all threads; a fresh interpreter has imported nothing yet.
+SCRIPT = """
+import json, sys, warnings
+from pathlib import Path
+from trlm_lab.flows import notebooks
+from trlm_lab.flows.workspace import Workspace
+
+notebooks.NOTEBOOKS = Path(sys.argv[1])
+before = list(warnings.filters)
+names = ["one", "two", "three", "four"]
+done = notebooks.run_notebooks(Workspace(Path(sys.argv[2])), names, {"out": "y"}, [])
+print(json.dumps({
+    "evidence": [d.evidence for d in done],
+    "restored": list(warnings.filters) == before,
+}))
+"""
+
+
+@pytest.mark.slow
+def test_two_at_once_with_warnings_as_errors(tmp_path: Path) -> None:
+    source = tmp_path / "notebooks"
+    source.mkdir()
+    code = "from trlm_lab.flows.notebooks import evidence\nevidence(out=out)"
+    for name in ("one", "two", "three", "four"):
+        write_notebook(source, code)
+        (source / "page.ipynb").rename(source / f"{name}.ipynb")
+    command = [sys.executable, "-W", "error", "-c", SCRIPT, str(source), str(tmp_path / "ws")]
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONWARNINGS"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["evidence"] == [{"out": "y"}] * 4
+    assert answer["restored"]
+
+
+def test_an_unknown_notebook_names_the_known(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="01_acquire, 02_describe") as refused:
+        notebooks.run_notebook(Workspace(tmp_path), "99_nothing", {}, [])
+    assert refused.value.exit_status == 2
+    assert list((tmp_path).rglob("*.ipynb")) == []
