@@ -89,7 +89,9 @@ class Bounded:
         before = len(self.dossier.report.findings)
         if made.policy_id != self.policy.policy_id:
             fail("COMPARISON_POLICY", self.node_id, "judged under another policy than its child")
-        traces = (self.reference.trace_id, self.candidate.trace_id)
+        graph = self.dossier.graph
+        runs = (graph.child(self.node_id, "oracle_run"), graph.candidate(self.node_id))
+        traces = tuple(graph.node(run).metadata["trace_id"] for run in runs)
         if (made.reference_id, made.candidate_id) != traces:
             fail("COMPARISON_TRACES", self.node_id, "compares other traces than its children")
         cases = [case.case_id for case in made.cases]

@@ -42,7 +42,7 @@ def _check_grounds(dossier: Dossier, node_id: str, policy: TolerancePolicy) -> N
     oracle = graph.child(node_id, "oracle_run")
     record, cases = graph.trace(oracle), graph.suite(oracle)
     grounds = {
-        "oracle_id": (policy.oracle_id, record.trace_id),
+        "oracle_id": (policy.oracle_id, graph.node(oracle).metadata["trace_id"]),
         "calibration_suite": (policy.calibration_suite, CaseSuite("c", cases).digest),
         "calibration_cases": (policy.calibration_cases, tuple(map(calibration_key, cases))),
     }

@@ -36,15 +36,16 @@ def _policy(dossier: Dossier, node_id: str) -> None:
 
 
 def _trace(dossier: Dossier, node_id: str) -> None:
-    record = dossier.graph.trace(node_id)
-    _same(dossier, node_id, "trace_id", record.trace_id)
-    _same(dossier, node_id, "engine", record.engine.to_map())
+    # The name of a blob is the content id of what it holds, and large to compute again.
+    facts = dossier.graph.node(node_id).metadata
+    _same(dossier, node_id, "trace_id", facts["trace_blob"])
+    _same(dossier, node_id, "engine", dossier.graph.trace(node_id).engine.to_map())
 
 
 def _comparison(dossier: Dossier, node_id: str) -> None:
-    if "comparison_blob" in dossier.graph.node(node_id).metadata:
-        comparison = dossier.graph.comparison(node_id)
-        _same(dossier, node_id, "comparison_id", comparison.comparison_id)
+    facts = dossier.graph.node(node_id).metadata
+    if "comparison_blob" in facts:
+        _same(dossier, node_id, "comparison_id", facts["comparison_blob"])
 
 
 def _source_tree(dossier: Dossier, node_id: str) -> None:

@@ -20,6 +20,9 @@ def register(app: typer.Typer) -> None:
 def verify(
     directory: Path,
     key: Annotated[Path | None, typer.Option("--key", help="Signer's public key (PEM).")] = None,
+    recompute: Annotated[
+        bool, typer.Option("--recompute", help="Judge every row again from the stored arrays.")
+    ] = False,
     json: Json = False,
 ) -> int:
     """Re-check every hash, node, claim and blob of a receipt store, as a stranger would."""
@@ -31,28 +34,35 @@ def verify(
     if not directory.is_dir():
         raise PathMissingError(where=str(directory))
     with Board() as board:
-        report = verify_directory(directory, board.report)
+        report = verify_directory(directory, board.report, recompute=recompute)
         check_attestations(directory, report, key)
     if json:
         emit_json(
             {
                 "verdict": "accept" if report.sound else "refuse",
+                "kind": report.kind,
+                "proves": report.proves,
                 "conformance_receipt_id": report.root,
                 "nodes": report.nodes,
                 "blobs": report.blobs,
                 "files": report.files,
+                "recomputed_rows": report.recomputed,
                 "findings": [vars(f) for f in report.findings],
             }
         )
     else:
         for finding in report.findings:
-            print(f"{finding.level} {finding.code} at {finding.where}: {finding.detail}")
+            remedy = f" Fix: {finding.fix}" if finding.fix else ""
+            print(f"{finding.level} {finding.code} at {finding.where}: {finding.detail}.{remedy}")
         print(f"{report.nodes} nodes, {report.blobs} blobs, {report.files} files checked")
+        if report.recomputed:
+            print(f"{report.recomputed:,} rows judged again from the stored arrays")
         unsealed = any(f.code == "RECEIPT_MISSING" for f in report.findings)
         if unsealed:
             print("not sealed: no run has finished here; run it again to go on")
         else:
             print(f"{'sound' if report.sound else 'NOT SOUND'}  {report.root}")
+            print(f"proves: {report.proves if report.sound else 'nothing'}")
     return 0 if report.sound else 1
 
 
