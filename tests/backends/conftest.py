@@ -1,38 +1,28 @@
 """Fixtures of the runtime's tests: a second writer of SLM2 files, and files written by it."""
 
-import importlib.util
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from tests.backends import runtime_fuzz, tiny_slm
+from trlm_lab.backends.build_native import built, wanted_build
+from trlm_lab.backends.native import NativeHost, NativeRunner
 from trlm_lab.base.interfaces import Runner, Subject
 from trlm_lab.base.records import Case, Observation
-
-HERE = Path(__file__).parent
-
-
-def _module(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="session")
 def tiny() -> ModuleType:
     """The module `tiny_slm`: configuration, weights and bytes of a small model."""
-    return _module("tiny_slm")
+    return tiny_slm
 
 
 @pytest.fixture(scope="session")
 def fuzz() -> ModuleType:
     """The module `runtime_fuzz`: mutations of a file."""
-    return _module("runtime_fuzz")
+    return runtime_fuzz
 
 
 @pytest.fixture(scope="session")
@@ -59,3 +49,17 @@ def observed() -> Callable[[Runner, Path, Case], dict[str, Observation]]:
             return {seen.name: seen for seen in session.run(case)}
 
     return run
+
+
+@pytest.fixture(scope="session")
+def host(require: Callable[[Runner], None]) -> NativeHost:
+    """The native library, without a model."""
+    require(NativeRunner())
+    return NativeHost(built(wanted_build()))
+
+
+@pytest.fixture(scope="session")
+def sound_file(tiny: ModuleType) -> bytes:
+    """A sound `.slm` with quantized matrices."""
+    config = tiny.tiny_config()
+    return bytes(tiny.write_slm(config, tiny.tiny_weights(config), "q8_r128"))
