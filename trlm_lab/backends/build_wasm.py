@@ -65,8 +65,10 @@ def toolchain() -> tuple[str, str]:
     return compiler, linker
 
 
-def build() -> tuple[bytes, WasmRecord]:
+def build(features: tuple[str, ...] = ()) -> tuple[bytes, WasmRecord]:
     """Compile the present sources; the module's bytes and their record.
+
+    `features` are those of the crate; the committed module has none.
 
     Raises:
         CompilerMissingError, NativeBuildError.
@@ -74,7 +76,9 @@ def build() -> tuple[bytes, WasmRecord]:
     compiler, linker = toolchain()
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / MODULE.name
-        command = [compiler, *FLAGS, "src/lib.rs", "-o", str(out)]
+        chosen = [part for name in features for part in ("--cfg", f'feature="{name}"')]
+        flags = (*FLAGS, *chosen)
+        command = [compiler, *flags, "src/lib.rs", "-o", str(out)]
         done = subprocess.run(command, cwd=CRATE, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise NativeBuildError(
@@ -86,7 +90,7 @@ def build() -> tuple[bytes, WasmRecord]:
         version=crate_version(),
         compiler=compiler_version(compiler),
         linker=linker,
-        flags=FLAGS,
+        flags=flags,
         sources_sha256=sources_sha256(),
     )
     return data, record

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trlm_lab.base.records import FAULTS, Comparison, Mismatch
-from trlm_lab.compare import ExactTable, exact_equality
+from trlm_lab.compare import ExactTable, exact_equality, first_element
 from trlm_lab.flows.calibration import Calibrated
 from trlm_lab.flows.conditioning import Conditioning
 from trlm_lab.flows.execution import Ran
@@ -96,9 +96,21 @@ class Exactness:
         return [{"artifact": artifact, **row} for row in self.table.counts()]
 
 
+def _say_partings(ws: Workspace, table: ExactTable, runs: dict[str, Ran]) -> None:
+    """Tell where engines part; down to the element where both kept their arrays."""
+    for parting in table.partings():
+        first, other = (runs[name].view for name in parting.engines)
+        found = None if first is None or other is None else first_element(parting, first, other)
+        place = f" at {list(found.index)}: {' and '.join(found.bits)}" if found else ""
+        ws.board.say(
+            f"{' and '.join(parting.engines)} part in {parting.case_id} {parting.name}{place}"
+        )
+
+
 def exactness(ws: Workspace, label: str, runs: list[Ran]) -> Exactness:
     """Compare digests of every array of every case across engines of one exact profile."""
     table = exact_equality({ran.task.engine: ran.record for ran in runs})
+    _say_partings(ws, table, {ran.task.engine: ran for ran in runs})
     node = ws.store.add(
         "comparison",
         {
