@@ -1,59 +1,35 @@
-"""The HTML report of a run: verdicts first, then figures, then where to look further."""
+"""The HTML report of a run: what was judged, the verdict, the evidence, and what it leaves open."""
 
 from __future__ import annotations
 
-import base64
-from pathlib import Path
+import shlex
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from trlm_lab import __version__
 from trlm_lab.base.blobs import write_atomically
 from trlm_lab.base.records import FAULTS, SOUND, Outcome
-from trlm_lab.flows.tables import logit_rows, worst_rows
+from trlm_lab.flows import report_evidence as evidence
+from trlm_lab.flows import report_identity as identity
+from trlm_lab.flows.observation import observe
+from trlm_lab.flows.report_figures import figure_rows
+from trlm_lab.flows.tables import conflict_rows, logit_rows, text_of, worst_rows
 
 if TYPE_CHECKING:
+    from trlm_lab.flows.plan import RunPlan
     from trlm_lab.flows.promotion import Claim
     from trlm_lab.flows.run import Run
 
-#: Figures in the order of the page, with the words under them.
-FIGURES: tuple[tuple[str, str], ...] = (
-    (
-        "exactness",
-        "Each engine read the artifact for itself and computed every checkpoint from it. "
-        "A cell counts the arrays whose SHA-256 is the same as the first engine's.",
-    ),
-    (
-        "error_by_depth",
-        "Largest difference from the torch float32 oracle in the residual stream. The limit is "
-        "four times the noise of float32 against float64 (the oracle's, or the profile's where it "
-        "is larger), measured on other cases and frozen before these ran.",
-    ),
-    (
-        "error_by_depth_quantized",
-        "The same on the quantized artifact. Its oracle runs the artifact's dequantized weights, "
-        "so that this is engine error alone.",
-    ),
-    (
-        "heatmap",
-        "Every checkpoint of every layer, the largest over all cases. White is the limit; blue is "
-        "below it, red beyond. Where both sides are bit-equal (the lookup) the cell is darkest.",
-    ),
-    (
-        "ulp_histogram",
-        "Differences of the residual stream (checkpoint output, all layers and cases) counted in "
-        "float32 steps; a label is the lower end of its bin.",
-    ),
-    (
-        "quantization_by_depth",
-        "Not an engine error: the oracle on the artifact's weights against the oracle on the "
-        "source's, relative to the RMS of the residual stream. Weights that come from a quantized "
-        "file say little about what quantization costs a float model.",
-    ),
-    (
-        "receipt_graph",
-        "What trlm verify walks: each box is addressed by its content and its children.",
-    ),
-)
+_LONGEST_WORD = 30
+#: What each executed notebook shows, for the list at the end.
+NOTEBOOKS = {
+    "01_acquire": "what was acquired",
+    "02_describe": "what the source means",
+    "03_pack": "what was packed",
+    "04_oracle": "the oracle and the bar",
+    "05_judge": "what survived",
+    "06_report": "what is claimed",
+}
 
 
 def write_report(run: Run, rows: list[Claim], promotion: str) -> Path:
@@ -67,30 +43,88 @@ def write_report(run: Run, rows: list[Claim], promotion: str) -> Path:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["figure"] = text_of
+    environment.tests["unbroken"] = unbroken
     page = environment.get_template("report.html.j2").render(
         version=__version__,
         promotion=promotion,
-        source=run.source.snapshot.pin.spelled,
-        snapshot=run.source.snapshot.snapshot_id,
-        config=run.described.config,
-        framework=run.described.defaults.framework,
-        on_grid=run.source.on_grid,
-        suites=[run.calibration_suite, run.judged_suite],
-        artifacts=[p.artifact for p in run.packed.values()],
-        claims=[{**c.row(), "mood": mood(c.outcome)} for c in rows],
-        planted=run.planted,
+        holds=bool(run.ws.store.get(promotion).metadata["holds"]),
         headline=headline(rows),
-        logits=logit_rows(run.judged),
-        worst={
-            f"{engine} on {label}": worst_rows(j.comparison, count=5)
-            for (engine, label), j in run.judged.items()
-        },
-        figures=_figures(run.ws.figures),
-        notebooks=sorted(p.name for p in run.ws.notebooks.glob("*.html")),
+        claims=[{**c.row(), "mood": mood(c.outcome)} for c in rows],
+        **_identity(run),
+        **_evidence(run, rows, promotion),
+        again=again(run.plan),
+        notebooks=_notebooks(run.ws.notebooks),
     )
     path = run.ws.out / "report.html"
     write_atomically(path, page.encode())
     return path
+
+
+def _identity(run: Run) -> dict[str, Any]:
+    snapshot = run.source.snapshot
+    return {
+        "model": identity.model_name(snapshot),
+        "revision": identity.model_revision(snapshot),
+        "snapshot": snapshot.snapshot_id,
+        "config": run.described.config,
+        "framework": run.described.defaults.framework,
+        "observed": observe(run.ws.out),
+        "engines": identity.engine_rows(run),
+        "planned": identity.planned_rows(run),
+        "artifacts": identity.artifact_rows(run),
+        "suites": identity.suite_rows(run),
+        "materials": identity.material_rows(snapshot),
+        "files": [
+            {"file": f.display, "bytes": f.size, "SHA-256": f.sha256} for f in snapshot.files
+        ],
+        "licence": snapshot.provenance.get("licence") or {},
+        "converter": snapshot.provenance.get("converter") or {},
+        "on_grid": run.source.on_grid,
+    }
+
+
+def _evidence(run: Run, rows: list[Claim], promotion: str) -> dict[str, Any]:
+    worst = [
+        {"engine": engine, "artifact": label, **row}
+        for (engine, label), judged in run.judged.items()
+        for row in worst_rows(judged.comparison, count=3)
+    ]
+    return {
+        "summary": evidence.summary_lines(run),
+        "mismatches": evidence.mismatch_cards(run),
+        "unstable": evidence.unstable_rows(run),
+        "third_run": evidence.third_run_cases(run),
+        "resolutions": evidence.resolution_rows(run, promotion),
+        "conflicts": conflict_rows(run),
+        "unproved": evidence.unproved(run, rows),
+        "logits": logit_rows(run.judged),
+        "worst": worst,
+        "figures": figure_rows(run.ws.figures, run.source.on_grid),
+    }
+
+
+def _notebooks(directory: Path) -> list[dict[str, str]]:
+    pages = sorted(directory.glob("*.html"))
+    return [{"file": p.name, "words": NOTEBOOKS.get(p.stem, p.stem)} for p in pages]
+
+
+def again(plan: RunPlan) -> str:
+    """The command that makes this run once more, into another directory."""
+    scheme, _, locator = plan.source.partition(":")
+    # A directory of this machine is named, never spelled out.
+    source = f"dir:{PurePath(locator).name}" if scheme == "dir" else plan.source
+    words = ["trlm", "run", source, "--backends", ",".join((*plan.exact, *plan.bounded))]
+    words += ["--cases", plan.judged, "--calibration", plan.calibration]
+    words += ["--quant", ",".join(plan.artifacts)]
+    if plan.fault:
+        words += ["--fault", plan.fault]
+    return shlex.join([*words, "--out", "again"])
+
+
+def unbroken(value: Any) -> bool:
+    """Whether a cell holds a word (a hash, mostly) that must break to fit the page."""
+    return any(len(word) > _LONGEST_WORD for word in text_of(value).split())
 
 
 def headline(rows: list[Claim]) -> str:
@@ -105,13 +139,3 @@ def mood(outcome: Outcome) -> str:
     if outcome in SOUND:
         return "sound"
     return "fault" if outcome in FAULTS else "open"
-
-
-def _figures(directory: Path) -> list[dict[str, Any]]:
-    found = []
-    for name, words in FIGURES:
-        path = directory / f"{name}.png"
-        if path.exists():
-            data = base64.b64encode(path.read_bytes()).decode()
-            found.append({"name": name, "words": words, "data": data})
-    return found

@@ -30,6 +30,7 @@ from trlm_lab.flows.packing import Packed, oracle_model_dir, pack_artifact
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.planted import Planted, plant
 from trlm_lab.flows.progress import Board
+from trlm_lab.flows.views import register as show_records
 from trlm_lab.flows.workspace import Workspace
 
 
@@ -49,6 +50,7 @@ class Run:
         """
         directory = Path(out)
         plan = RunPlan.load(directory)
+        show_records()
         return cls(plan, Workspace(directory, Board(quiet=True), trusted=True))
 
     # --- stages -------------------------------------------------------------------------------

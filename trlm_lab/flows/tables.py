@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trlm_lab.base.interfaces import TraceView
 from trlm_lab.base.names import LAYER_CHECKPOINTS, is_checkpoint, parse_checkpoint
-from trlm_lab.base.records import Comparison, PolicyEntry, TolerancePolicy
+from trlm_lab.base.records import Comparison, Ledger, PolicyEntry, Snapshot, TolerancePolicy
 from trlm_lab.metrics import UlpHistogram, ulp_histogram
 
 if TYPE_CHECKING:
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
 class Table:
     """Rows of equal keys, shown as HTML in Jupyter and as text elsewhere."""
 
-    def __init__(self, rows: list[dict[str, Any]]) -> None:
+    def __init__(self, rows: list[dict[str, Any]], caption: str = "") -> None:
         self.rows = rows
+        self.caption = caption
 
     def _repr_html_(self) -> str:
         if not self.rows:
             return "<p>no rows</p>"
-        head = "".join(
-            f"<th style='text-align:left'>{html.escape(str(k))}</th>" for k in self.rows[0]
-        )
+        style = "style='text-align:left;vertical-align:top;overflow-wrap:anywhere'"
+        head = "".join(f"<th scope='col' {style}>{html.escape(str(k))}</th>" for k in self.rows[0])
         body = "".join(
             "<tr>"
-            + "".join(
-                f"<td style='text-align:left'>{html.escape(_text(v))}</td>" for v in row.values()
-            )
+            + "".join(f"<td {style}>{html.escape(text_of(v))}</td>" for v in row.values())
             + "</tr>"
             for row in self.rows
         )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        words = html.escape(self.caption)
+        caption = f"<caption style='text-align:left'>{words}</caption>" if words else ""
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def __repr__(self) -> str:
-        return "\n".join(" | ".join(_text(v) for v in row.values()) for row in self.rows)
+        return "\n".join(" | ".join(text_of(v) for v in row.values()) for row in self.rows)
 
     def show(self) -> None:
         """Display from the middle of a cell."""
@@ -49,9 +49,16 @@ class Table:
         display(self)  # type: ignore[no-untyped-call]
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """A value as a cell shows it: four digits of a float, grouped thousands, nothing for None."""
     if isinstance(value, float):
-        return f"{value:.3e}" if value and abs(math.log10(abs(value))) > 4 else f"{value:.4g}"
+        return (
+            f"{value:.3e}"
+            if math.isfinite(value) and value and abs(math.log10(abs(value))) > 4
+            else f"{value:.4g}"
+        )
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
     return "" if value is None else str(value)
 
 
@@ -175,40 +182,112 @@ def ulp_rows(
     return [*bins, (f"{last}+", sum(total.counts[edge + 1 :]))]
 
 
-#: This many nodes of one type on one level, and more, are drawn as one box.
-CROWD = 3
+def claim_rows(run: Run) -> list[dict[str, Any]]:
+    """The claims as a notebook shows them: the outcome first, the evidence by its first digits."""
+    order = ("outcome", "level", "claim", "engine", "artifact", "detail", "evidence")
+    return [{k: row[k][:12] if k == "evidence" else row[k] for k in order} for row in run.summary()]
 
 
-def graph_levels(run: Run) -> tuple[list[list[dict[str, str]]], list[tuple[str, str]]]:
-    """Boxes by level and edges of the run's receipt graph; a crowd of one type is one box."""
-    from trlm_lab.flows.promotion import claims, promote
+def conflict_rows(run: Run) -> list[dict[str, Any]]:
+    """What every file declares, in four columns that never override one another silently.
 
+    Read back from the conflict receipt under the effective configuration.
+    """
     store = run.ws.store
-    depth: dict[str, int] = {}
-    pairs: list[tuple[str, str]] = []
-
-    def visit(node_id: str, level: int) -> None:
-        if level > depth.get(node_id, -1):
-            depth[node_id] = level
-            for child in store.get(node_id).children:
-                visit(child, level + 1)
-
-    visit(promote(run, claims(run)), 0)
-    groups: dict[tuple[int, str], list[str]] = {}
-    for node_id, level in depth.items():
-        groups.setdefault((level, store.get(node_id).type), []).append(node_id)
-        pairs += [(node_id, child) for child in store.get(node_id).children]
-    box_of: dict[str, str] = {}
-    levels: list[list[dict[str, str]]] = [[] for _ in range(max(depth.values()) + 1)]
-    for (level, kind), members in groups.items():
-        for key, label in _boxes(kind, members).items():
-            levels[level].append({"key": key, "type": kind, "label": label})
-        box_of |= {m: m if len(members) < CROWD else members[0] for m in members}
-    edges = sorted({(box_of[a], box_of[b]) for a, b in pairs})
-    return levels, edges
+    nodes = (store.get(i) for i in store.get(run.described.nodes["effective_config"]).children)
+    return [
+        {
+            "field": row["field"],
+            "publisher declares": _said(row["publisher"]),
+            "source implements": shown(row["source"]),
+            "nobody declares": row["undefined"],
+            "chosen": shown(row["chosen"]),
+        }
+        for node in nodes
+        if node.type == "conflict"
+        for row in store.get_value(node.metadata["receipt_blob"])["evidence"]
+    ]
 
 
-def _boxes(kind: str, members: list[str]) -> dict[str, str]:
-    if len(members) < CROWD:
-        return {member: f"{kind}\n{member[:8]}" for member in members}
-    return {members[0]: f"{len(members)} × {kind}"}
+def finding_rows(run: Run) -> list[dict[str, Any]]:
+    """Notes of the conflict detector; what contradicts itself has stopped the run before."""
+    store = run.ws.store
+    nodes = (store.get(i) for i in store.get(run.described.nodes["effective_config"]).children)
+    return [
+        dict(row)
+        for node in nodes
+        if node.type == "conflict"
+        for row in store.get_value(node.metadata["receipt_blob"])["findings"]
+    ]
+
+
+def _said(publisher: Mapping[str, Any]) -> str:
+    return "; ".join(f"{place}: {shown(value)}" for place, value in publisher.items())
+
+
+def shown(value: Any) -> str:
+    """A declared value in one line; what was declared as null says so, nothing stays empty."""
+    if value is None:
+        return "none"
+    if isinstance(value, (list, tuple)):
+        cut = ", ".join(shown(v) for v in value[:8])
+        return f"[{cut}{', … ' + str(len(value)) + ' entries' if len(value) > 8 else ''}]"
+    text = str(value)
+    return text if len(text) <= 80 else f"{text[:77]}…"
+
+
+def declaration_rows(run: Run) -> list[dict[str, Any]]:
+    """Every value of the source, what is run instead where it differs, and where it comes from.
+
+    A special id that the framework leaves open (None) may be declared by a tokenizer file: then
+    the effective configuration holds the declared one.
+    """
+    effective = run.described.config.to_map()
+    rows = []
+    for default in run.described.defaults.values:
+        used = effective.get(default.name, default.value)
+        same = shown(used) == shown(default.value)
+        rows.append(
+            {
+                "field": default.name,
+                "the framework has": shown(default.value),
+                "run as": "the same" if same else shown(used),
+                "origin": default.origin,
+            }
+        )
+    return rows
+
+
+def transform_rows(snapshot: Snapshot) -> list[dict[str, Any]]:
+    """The conversions of the source's tensors, each sequence once with how many went through it."""
+    groups: dict[str, list[str]] = {}
+    for tensor in snapshot.provenance.get("tensors") or ():
+        steps = [_step(kind, facts) for kind, facts in tensor.get("transforms") or ()]
+        groups.setdefault(" → ".join(steps) or "kept as it is", []).append(tensor["name"])
+    return [
+        {"transforms": steps, "tensors": len(names), "first": names[0]}
+        for steps, names in sorted(groups.items(), key=lambda pair: -len(pair[1]))
+    ]
+
+
+def _step(kind: str, facts: Mapping[str, Any]) -> str:
+    inside = ", ".join(f"{k} {v}" for k, v in facts.items())
+    return f"{kind} ({inside})" if inside else kind
+
+
+def ledger_rows(ledger: Ledger, *, first: int = 8, last: int = 4) -> list[dict[str, Any]]:
+    """The first and last entries of a ledger: what became of which tensor."""
+    entries = ledger.entries
+    ends = entries if len(entries) <= first + last else (*entries[:first], *entries[-last:])
+    return [
+        {
+            "source": e.source_name,
+            "shape": "×".join(map(str, e.source_shape)),
+            "transforms": " → ".join(t.kind for t in e.transforms),
+            "destination": e.destination_name,
+            "type": e.destination_dtype,
+            "bytes": e.destination_range[1] - e.destination_range[0],
+            "SHA-256": e.destination_sha256[:16] + "…",
+        }
+        for e in ends
+    ]

@@ -1,17 +1,25 @@
 """Figures: each function draws records that others computed, and returns figure and table."""
 
+from trlm_lab.plots.attention import attention_maps
 from trlm_lab.plots.depth import error_by_depth
 from trlm_lab.plots.exactness import exactness_matrix
 from trlm_lab.plots.graph import receipt_graph
 from trlm_lab.plots.heatmap import layer_operator_heatmap
+from trlm_lab.plots.lens import logit_lens
 from trlm_lab.plots.result import PlotResult
 from trlm_lab.plots.ulp import ulp_histogram
+from trlm_lab.plots.weights import outlier_channels, uneven_channels, weight_magnitudes
 
 __all__ = [
     "PlotResult",
+    "attention_maps",
     "error_by_depth",
     "exactness_matrix",
     "layer_operator_heatmap",
+    "logit_lens",
+    "outlier_channels",
     "receipt_graph",
     "ulp_histogram",
+    "uneven_channels",
+    "weight_magnitudes",
 ]

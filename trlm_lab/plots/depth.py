@@ -8,7 +8,7 @@ from typing import Any
 from trlm_lab.base.names import is_checkpoint, parse_checkpoint
 from trlm_lab.base.records import Comparison, TolerancePolicy
 from trlm_lab.plots.result import PlotResult
-from trlm_lab.plots.style import COLOURS, INK, MARKERS, PALE, blank, title
+from trlm_lab.plots.style import COLOURS, INK, MARKERS, PALE, SOFT, blank, title
 
 
 def depth_rows(
@@ -45,7 +45,7 @@ def error_by_depth(
     from. Logarithmic error axis; `relative` divides by the reference's RMS and takes no policy.
     """
     rows = depth_rows(series, op, relative=relative)
-    figure, axes = blank(7.2, 3.9)
+    figure, axes = blank(7.6, 4.1)
     # An engine that shows logits alone has no line, and takes no place in the legend.
     shown = dict.fromkeys(r["series"] for r in rows)
     for number, label in enumerate(label for label in series if label in shown):
@@ -55,20 +55,64 @@ def error_by_depth(
             [r["max_abs"] for r in mine],
             color=COLOURS[number % len(COLOURS)],
             marker=MARKERS[number % len(MARKERS)],
-            markersize=3.5,
-            linewidth=1.3,
+            markersize=4,
+            linewidth=1.5,
             label=label,
+            zorder=3,
         )
     if policy is not None:
         _limits(axes, policy, op)
     axes.set_yscale("log")
-    axes.set_xlabel("layer")
-    unit = "max |difference| / RMS" if relative else "max |candidate − oracle|"
-    axes.set_ylabel(unit)
+    axes.set_xlabel("layer", fontsize=9)
+    axes.set_ylabel(_UNIT[relative], fontsize=9)
     axes.grid(axis="y", color=PALE, linewidth=0.6)
-    axes.legend(frameon=False, fontsize=8, loc="best")
-    title(axes, heading, f"checkpoint {op}, largest over all cases and elements")
-    return PlotResult(name, figure, rows)
+    if policy is None:
+        axes.legend(frameon=False, fontsize=8.5, loc="best")
+        _plain_ticks(axes, rows)
+    else:
+        axes.legend(frameon=False, fontsize=8.5, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    title(axes, heading, f"checkpoint {op}, largest over all cases, tokens and coordinates")
+    return PlotResult(name, figure, rows, _reading(rows, policy, op, relative))
+
+
+def _plain_ticks(axes: Any, rows: list[dict[str, Any]]) -> None:
+    """Decimal labels where the errors span less than two decades and powers of ten say little."""
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    values = [r["max_abs"] for r in rows if r["max_abs"] > 0]
+    if values and max(values) < 100 * min(values):
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.yaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+
+
+#: Words of the error axis; the residual stream has no unit of its own.
+_UNIT = {
+    False: "max |engine − oracle|, residual stream",
+    True: "max |difference| / RMS of the residual stream",
+}
+
+
+def _reading(
+    rows: list[dict[str, Any]], policy: TolerancePolicy | None, op: str, relative: bool
+) -> str:
+    """How much of the limit is used at most, and where; or how large the error gets."""
+    if not rows:
+        return "No engine shows this checkpoint."
+    top = max(rows, key=lambda r: r["max_abs"])
+    unit = " of the RMS" if relative else ""
+    said = (
+        f"The error starts at {rows[0]['max_abs']:.2g}{unit} in layer {rows[0]['layer']} and is "
+        f"largest, {top['max_abs']:.2g}{unit}, in layer {top['layer']} ({top['series']})."
+    )
+    entries = {} if policy is None else {parse_checkpoint(e.checkpoint): e for e in policy.entries}
+    limits = {p.layer: e.limit for p, e in entries.items() if p.op == op and e.limit}
+    shares = [(r["max_abs"] / limits[r["layer"]], r) for r in rows if r["layer"] in limits]
+    if not shares:
+        return said
+    share, where = max(shares, key=lambda pair: pair[0])
+    word = "beyond the limit" if share > 1 else "below the limit everywhere"
+    return f"{said} At most {share:.0%} of a limit is used, in layer {where['layer']}: {word}."
 
 
 def _limits(axes: Any, policy: TolerancePolicy, op: str) -> None:
@@ -77,10 +121,13 @@ def _limits(axes: Any, policy: TolerancePolicy, op: str) -> None:
     mine.sort(key=lambda pair: pair[0])
     layers = [layer for layer, _ in mine]
     limits = [entry.limit for _, entry in mine]
-    axes.fill_between(layers, limits, max(limits, default=1.0) * 8, color=PALE, alpha=0.6, lw=0)
-    axes.plot(layers, limits, color=INK, linewidth=1.0, label="frozen limit")
+    top = max(limits, default=1.0) * 8
+    axes.fill_between(layers, limits, top, color="#F3E3DA", alpha=0.7, lw=0)
+    if layers:
+        axes.text(layers[0], top / 1.4, "beyond the limit: WRONG", fontsize=8, color=SOFT, va="top")
+    axes.plot(layers, limits, color=INK, linewidth=1.2, label="frozen limit")
     floors = [entry.floor for _, entry in mine]
-    axes.plot(layers, floors, color="#888888", linewidth=1.0, linestyle="--", label="oracle noise")
+    axes.plot(layers, floors, color="#777777", linewidth=1.0, linestyle="--", label="oracle noise")
     own = [entry.algorithm for _, entry in mine]
     if any(own):
-        axes.plot(layers, own, color="#888888", linewidth=1.0, linestyle=":", label="profile error")
+        axes.plot(layers, own, color="#777777", linewidth=1.2, linestyle=":", label="profile error")

@@ -6,35 +6,51 @@ from collections.abc import Sequence
 from typing import Any
 
 from trlm_lab.plots.result import PlotResult
-from trlm_lab.plots.style import blank, title
+from trlm_lab.plots.style import SOFT, blank, title
 
 
 def exactness_matrix(
     rows: Sequence[dict[str, Any]], *, name: str = "exactness", profile: str = "scalar-f32-v1"
 ) -> PlotResult:
-    """One cell per engine and artifact: equal checkpoints of all; green where all are.
+    """One cell per engine and artifact: equal arrays of all; green where all are, ≠ where not.
 
     `rows` have the keys engine, artifact, equal, total.
     """
     engines = list(dict.fromkeys(r["engine"] for r in rows))
     artifacts = list(dict.fromkeys(r["artifact"] for r in rows))
-    figure, axes = blank(2.6 + 1.9 * len(artifacts), 1.2 + 0.42 * len(engines))
+    figure, axes = blank(2.8 + 2.1 * len(artifacts), 1.3 + 0.44 * len(engines))
     for row in rows:
         x, y = artifacts.index(row["artifact"]), engines.index(row["engine"])
         whole = row["equal"] == row["total"]
-        colour = "#BFE3D0" if whole else "#F3C1A8"
+        colour = "#CFE8DC" if whole else "#F3C1A8"
         axes.add_patch(_cell(x, y, colour))
         text = f"{row['equal']:,} of {row['total']:,}"
-        axes.text(x, y, text, ha="center", va="center", fontsize=8.5)
+        axes.text(x, y, text, ha="center", va="center", fontsize=9)
+        if not whole:
+            # Not by colour alone.
+            axes.text(x + 0.43, y, "≠", ha="right", va="center", fontsize=10, fontweight="bold")
     axes.set_xlim(-0.5, len(artifacts) - 0.5)
     axes.set_ylim(len(engines) - 0.5, -0.5)
-    axes.set_xticks(range(len(artifacts)), artifacts)
-    axes.set_yticks(range(len(engines)), engines, fontsize=8.5)
+    axes.set_xticks(range(len(artifacts)), artifacts, fontsize=9)
+    axes.set_yticks(range(len(engines)), engines, fontsize=9)
+    axes.set_xlabel("artifact", fontsize=9, color=SOFT)
     axes.tick_params(length=0)
     for side in ("left", "bottom"):
         axes.spines[side].set_visible(False)
-    title(axes, f"Same bits in {profile}", "arrays with the SHA-256 of the first engine")
-    return PlotResult(name, figure, list(rows))
+    title(axes, f"Same bits in {profile}", f"arrays whose SHA-256 is that of {engines[0]}")
+    return PlotResult(name, figure, list(rows), _reading(rows, len(engines)))
+
+
+def _reading(rows: Sequence[dict[str, Any]], engines: int) -> str:
+    parted = [r for r in rows if r["equal"] != r["total"]]
+    if not parted:
+        total = sum(r["total"] for r in rows)
+        return f"No array differs: {engines} engines, {total:,} comparisons of SHA-256."
+    worst = max(parted, key=lambda r: r["total"] - r["equal"])
+    return (
+        f"{worst['engine']} differs on {worst['artifact']} in "
+        f"{worst['total'] - worst['equal']:,} of {worst['total']:,} arrays."
+    )
 
 
 def _cell(x: int, y: int, colour: str) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from trlm_lab.base.names import LAYER_CHECKPOINTS, is_checkpoint, parse_checkpoint
 from trlm_lab.base.records import Comparison, Outcome
 from trlm_lab.plots.result import PlotResult
-from trlm_lab.plots.style import blank, title
+from trlm_lab.plots.style import INK, SOFT, blank, title
 
 #: Ratios at or below this are drawn as this; bit-equal checkpoints are drawn apart.
 SMALLEST = 1e-3
@@ -57,22 +57,47 @@ def layer_operator_heatmap(
     for row in rows:
         clipped = min(max(row["ratio"], SMALLEST), 10.0)
         grid[ops.index(row["op"]), layers.index(row["layer"])] = math.log10(clipped)
-    figure, axes = blank(max(4.6, 1.9 + 0.22 * len(layers)), 1.3 + 0.22 * len(ops))
+    figure, axes = blank(max(5.2, 2.2 + 0.24 * len(layers)), 1.4 + 0.23 * len(ops))
     # White is the limit itself: below it blue, beyond it red.
     norm = TwoSlopeNorm(vcenter=0.0, vmin=-3.0, vmax=1.0)
     image = axes.imshow(grid, aspect="auto", cmap="RdBu_r", norm=norm)
     axes.set_xticks(range(0, len(layers), max(1, len(layers) // 10)))
-    axes.set_yticks(range(len(ops)), ops, fontsize=7.5)
-    axes.set_xlabel("layer")
+    axes.set_yticks(range(len(ops)), ops, fontsize=8)
+    axes.set_xlabel("layer", fontsize=9)
+    axes.set_ylabel("checkpoint, first to last", fontsize=9, color=SOFT)
+    _mark(axes, rows, layers, ops)
+    bar = figure.colorbar(image, ax=axes, ticks=[-3, -2, -1, 0, 1], pad=0.01)
+    bar.ax.set_yticklabels(["≤ 0.001", "0.01", "0.1", "limit", "≥ 10"], fontsize=8)
+    bar.set_label("error / limit, largest over all cases", fontsize=8.5)
+    beyond = sum(r["ratio"] > 1.0 for r in rows)
+    sub = f"{beyond} of {len(rows)} beyond the limit (×); ○ is the nearest to it"
+    title(axes, f"Layer × operator {subject}".strip(), sub)
+    return PlotResult(name, figure, rows, _reading(rows))
+
+
+def _mark(axes: Any, rows: list[dict[str, Any]], layers: list[int], ops: list[str]) -> None:
+    """A cross on every cell beyond its limit, a ring on the one nearest below, a line per half."""
     for row in rows:
         if row["ratio"] > 1.0:
             x, y = layers.index(row["layer"]), ops.index(row["op"])
             axes.text(x, y, "×", ha="center", va="center", fontsize=8, color="black")
-    bar = figure.colorbar(image, ax=axes, ticks=[-3, -2, -1, 0, 1], pad=0.01)
-    bar.ax.set_yticklabels(["≤ 0.001", "0.01", "0.1", "limit", "≥ 10"], fontsize=7.5)
-    bar.set_label("error / limit", fontsize=8)
+    below = [r for r in rows if 0.0 < r["ratio"] <= 1.0]
+    if below:
+        top = max(below, key=lambda r: r["ratio"])
+        x, y = layers.index(top["layer"]), ops.index(top["op"])
+        axes.plot(x, y, "o", markersize=7, markerfacecolor="none", markeredgecolor=INK)
+    if "mlp_norm" in ops:
+        axes.axhline(ops.index("mlp_norm") - 0.5, color=INK, linewidth=0.6)
+
+
+def _reading(rows: list[dict[str, Any]]) -> str:
+    if not rows:
+        return "No checkpoint was compared."
+    top = max(rows, key=lambda r: r["ratio"])
     beyond = sum(r["ratio"] > 1.0 for r in rows)
-    title(
-        axes, f"Layer × operator {subject}".strip(), f"{beyond} of {len(rows)} beyond the limit (×)"
+    median = sorted(r["ratio"] for r in rows)[len(rows) // 2]
+    words = f"{beyond} of {len(rows)} cells are beyond the limit" if beyond else "No cell is red"
+    return (
+        f"{words}. layers.{top['layer']}.{top['op']} uses most of its limit, {top['ratio']:.0%}; "
+        f"the median cell uses {median:.0%}."
     )
-    return PlotResult(name, figure, rows)

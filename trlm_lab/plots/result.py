@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import html
 import io
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +18,16 @@ DOTS_PER_INCH = 144
 
 @dataclass(frozen=True)
 class PlotResult:
-    """`figure` for the eye, `table` (rows of equal keys) for the record; Jupyter shows it."""
+    """`figure` for the eye, `table` (rows of equal keys) for the record; Jupyter shows it.
+
+    `reading` says in words what the figure shows, computed from the table: it is the caption's
+    last sentence and the alternative text for readers who do not see the picture.
+    """
 
     name: str
     figure: Figure
     table: list[dict[str, Any]]
+    reading: str = ""
 
     def png(self) -> bytes:
         """The figure as PNG bytes, without a creation time."""
@@ -40,11 +47,18 @@ class PlotResult:
         return buffer.getvalue()
 
     def save(self, directory: Path) -> PlotResult:
-        """Write `<name>.png` and `<name>.csv`; returns itself, so a notebook cell shows it."""
+        """Write `<name>.png`, `.csv` and `.txt` (the reading); returns itself, for a cell's end."""
         directory.mkdir(parents=True, exist_ok=True)
         (directory / f"{self.name}.png").write_bytes(self.png())
         (directory / f"{self.name}.csv").write_text(self.csv())
+        (directory / f"{self.name}.txt").write_text(self.reading + "\n")
         return self
 
-    def _repr_png_(self) -> bytes:
-        return self.png()
+    def _repr_html_(self) -> str:
+        data = base64.b64encode(self.png()).decode()
+        words = html.escape(self.reading or self.name)
+        return (
+            f'<figure style="margin:0"><img alt="{words}" style="max-width:100%;background:#fff" '
+            f'src="data:image/png;base64,{data}"><figcaption>{html.escape(self.reading)}'
+            "</figcaption></figure>"
+        )
