@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.skips import lacking
 from trlm_lab.backends import build_wasm
 from trlm_lab.backends.native import NativeRunner
 from trlm_lab.backends.reference import ReferenceRunner
@@ -40,14 +41,20 @@ def traced(runner: Runner, artifact: Path) -> MemoryTrace:
 
 
 @pytest.fixture(scope="session")
-def sound(tiny_file: Callable[..., Path]) -> dict[str, MemoryTrace]:
+def sound(
+    tiny_file: Callable[..., Path], require: Callable[[Runner], None]
+) -> dict[str, MemoryTrace]:
     runners = (ReferenceRunner(), NativeRunner(), WasmtimeRunner())
+    for runner in runners:
+        require(runner)
     return {runner.name: traced(runner, tiny_file()) for runner in runners}
 
 
 @pytest.fixture(scope="session")
 def nudged(
-    tiny_file: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+    tiny_file: Callable[..., Path],
+    tmp_path_factory: pytest.TempPathFactory,
+    sound: dict[str, MemoryTrace],
 ) -> dict[str, MemoryTrace]:
     """The engines with the wrong exp; without the module's compiler, all but WebAssembly."""
     with pytest.MonkeyPatch.context() as patch:
@@ -71,7 +78,7 @@ def wrong_module(path: Path) -> Path:
 
 def needed(nudged: dict[str, MemoryTrace], name: str) -> MemoryTrace:
     if name not in nudged:
-        pytest.skip(f"{name} with the wrong exp: {build_wasm.why_not_comparable()}")
+        lacking("wasm-rebuild", str(build_wasm.why_not_comparable()))
     return nudged[name]
 
 
