@@ -1,0 +1,157 @@
+"""One transaction against a real server, driven by the Hub's own client."""
+
+import json
+from pathlib import Path
+
+import pytest
+from safetensors.numpy import load_file
+
+from tests.acquire.hub.conftest import REPO, TREE, WEIGHTS, acquired
+from tests.acquire.hub.server import HubServer, Repository
+from trlm_lab.acquire import verify_snapshot
+from trlm_lab.base.home import trlm_home
+from trlm_lab.errors import HubChangedError, HubNotFoundError, HubSpecError, HubUnreachableError
+
+
+def test_every_configuration_file_is_kept(tiny: Repository) -> None:
+    snapshot = acquired()
+    kept = set(TREE) - {"model.safetensors", ".gitattributes", "picture.png"}
+    for name in kept:
+        assert (snapshot.root / name).read_bytes() == TREE[name]
+    assert load_file(snapshot.root / "model.safetensors")["w"][199, 299] == 59_999
+    verify_snapshot(snapshot.root)
+
+
+def test_branch_and_commit_are_both_recorded(tiny: Repository) -> None:
+    hub = acquired(f"{REPO}@main").provenance["hub"]
+    assert hub["requested"] == "main"
+    assert hub["commit"] == hub["resolved_after"] == tiny.branches["main"]
+    assert len(hub["tree"]) == len(TREE)
+    assert {row[0] for row in hub["left_out"]} == {".gitattributes", "picture.png"}
+
+
+def test_files_come_from_the_commit_and_never_from_the_branch(
+    tiny: Repository, hub: HubServer
+) -> None:
+    acquired()
+    asked = [path for path in hub.seen if "/resolve/" in path]
+    assert asked
+    assert all(f"/resolve/{tiny.branches['main']}/" in path for path in asked)
+
+
+def test_the_tree_is_listed_before_anything_is_fetched(tiny: Repository, hub: HubServer) -> None:
+    acquired()
+    order = [path for path, _ in hub.headers_seen]
+    first_file = next(i for i, path in enumerate(order) if "/resolve/" in path)
+    listings = [i for i, path in enumerate(order) if "/tree/" in path]
+    assert listings[0] < first_file < listings[-1]
+    assert "/revision/" in order[0]
+    assert "/revision/" in order[-1]
+
+
+def test_what_is_not_needed_is_not_fetched(tiny: Repository, hub: HubServer) -> None:
+    acquired()
+    assert not [path for path in hub.seen if path.endswith((".png", ".gitattributes"))]
+
+
+def test_a_commit_in_the_cache_needs_no_network(tiny: Repository, hub: HubServer) -> None:
+    commit = tiny.branches["main"]
+    first = acquired(f"{REPO}@{commit}")
+    before = hub.seen.total()
+    assert acquired(f"{REPO}@{commit}").snapshot_id == first.snapshot_id
+    assert hub.seen.total() == before
+
+
+def test_a_second_acquisition_fetches_nothing(tiny: Repository, hub: HubServer) -> None:
+    first = acquired()
+    sent = dict(hub.sent)
+    assert acquired().snapshot_id == first.snapshot_id
+    assert dict(hub.sent) == sent
+
+
+def test_a_moved_branch_is_another_snapshot(tiny: Repository) -> None:
+    first = acquired()
+    tiny.commit(TREE | {"generation_config.json": b'{"eos_token_id": 7}'})
+    second = acquired()
+    assert second.provenance["hub"]["commit"] != first.provenance["hub"]["commit"]
+    assert (first.root / "generation_config.json").read_bytes() == TREE["generation_config.json"]
+    verify_snapshot(first.root)
+
+
+def test_a_branch_that_moves_meanwhile_is_recorded_as_drift(
+    tiny: Repository, hub: HubServer
+) -> None:
+    old = tiny.branches["main"]
+    hub.behaviour.after["model.safetensors"] = lambda: tiny.commit(TREE | {"LICENSE": b"other"})
+    snapshot = acquired()
+    facts = snapshot.provenance["hub"]
+    assert facts["commit"] == old
+    assert facts["resolved_after"] == tiny.branches["main"] != old
+    assert (snapshot.root / "LICENSE").read_bytes() == TREE["LICENSE"]
+
+
+def test_hub_changed(tiny: Repository, hub: HubServer) -> None:
+    """A commit that lists other files later is none."""
+    commit = tiny.branches["main"]
+
+    def change() -> None:
+        tiny.commits[commit]["USE_POLICY.md"] = b"new"
+
+    hub.behaviour.after["model.safetensors"] = change
+    with pytest.raises(HubChangedError):
+        acquired()
+    assert not list((trlm_home() / "snapshots").glob("[!.]*"))
+
+
+def test_a_tree_that_changed_between_two_runs_is_refused(tiny: Repository, hub: HubServer) -> None:
+    hub.behaviour.status["model.safetensors"] = (500, 99)
+    with pytest.raises(HubUnreachableError):
+        acquired()
+    hub.behaviour.status.clear()
+    tiny.commits[tiny.branches["main"]]["LICENSE"] = b"another text"
+    with pytest.raises(HubChangedError):
+        acquired()
+    assert acquired().root.is_dir()
+
+
+@pytest.mark.parametrize("locator", ["ada/none", f"{REPO}@nobranch", f"{REPO}@{'0' * 40}"])
+def test_hub_not_found(tiny: Repository, locator: str) -> None:
+    with pytest.raises(HubNotFoundError):
+        acquired(locator)
+
+
+@pytest.mark.parametrize(
+    "locator", ["tiny", "ada/tiny/x", "", "ada/tiny@", "../x", "ada/tiny@../main", "ada tiny/x"]
+)
+def test_hub_spec(locator: str) -> None:
+    with pytest.raises(HubSpecError):
+        acquired(locator)
+
+
+def test_the_token_comes_from_the_environment_alone(
+    tiny: Repository, hub: HubServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tiny.token = "hf_made_up"
+    stored = tmp_path / "hf-home" / "token"
+    stored.parent.mkdir(parents=True)
+    stored.write_text(tiny.token)
+    with pytest.raises(HubNotFoundError):
+        acquired()
+    assert not [h for _, h in hub.headers_seen if "Authorization" in h]
+    monkeypatch.setenv("HF_TOKEN", tiny.token)
+    snapshot = acquired()
+    kept = [p for p in trlm_home().rglob("*") if p.is_file()]
+    assert not [p for p in kept if tiny.token.encode() in p.read_bytes()]
+    assert tiny.token not in json.dumps(snapshot.provenance, default=str)
+
+
+def test_an_endpoint_that_nobody_serves(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("TRLM_HOME", str(tmp_path))
+    with pytest.raises(HubUnreachableError):
+        acquired()
+
+
+def test_weights_are_those_that_were_served(tiny: Repository, hub: HubServer) -> None:
+    acquired()
+    assert hub.sent["model.safetensors"] == len(WEIGHTS)

@@ -1,0 +1,205 @@
+"""Acquisition from a Hub as one transaction: resolve, list, judge, fetch, list and resolve again.
+
+Files lie below `downloads/hub/` of the cache until all of them are whole and the tree is the same
+as before; then the directory is converted like any other and published by one rename. A killed
+transaction goes on where it was; every byte on disk is hashed again first.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.acquire.approval import Approve
+from trlm_lab.acquire.directory_snapshot import convert_directory
+from trlm_lab.acquire.directory_tree import read_tree
+from trlm_lab.acquire.hub_cache import take_cached
+from trlm_lab.acquire.hub_client import HubClient, hub_client
+from trlm_lab.acquire.hub_fetch import Fetch, fetch, is_whole
+from trlm_lab.acquire.hub_limits import HubLimits
+from trlm_lab.acquire.hub_tree import HubFile, HubTree, list_tree, resolve
+from trlm_lab.acquire.licence import decide, declared_licence
+from trlm_lab.acquire.progress import Progress
+from trlm_lab.acquire.snapshot_store import cached_snapshot, snapshots_root
+from trlm_lab.acquire.tree_profile import TreeProfile
+from trlm_lab.base import canon
+from trlm_lab.base.blobs import file_sha256, write_atomically
+from trlm_lab.base.file_lock import locked
+from trlm_lab.base.home import trlm_home
+from trlm_lab.base.records import Pin, Snapshot, SourceFile
+from trlm_lab.errors import HubChangedError, HubSpecError
+
+HUB_VERSION = 1
+_REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}\Z")
+_COMMIT = re.compile(r"[0-9a-f]{40}\Z")
+
+
+@dataclass(frozen=True)
+class HubSource:
+    """Repository and the revision as the user names it."""
+
+    repo: str
+    revision: str
+
+    @property
+    def spelled(self) -> str:
+        """`owner/name@revision`."""
+        return f"{self.repo}@{self.revision}"
+
+
+@dataclass(frozen=True)
+class HubRules:
+    """What decides what is let in: limits, exceptions to the tree's rules, a licence decision."""
+
+    limits: HubLimits = field(default_factory=HubLimits)
+    profile: TreeProfile = field(default_factory=TreeProfile)
+    decision: Path | None = None
+
+
+def parse_hub(locator: str) -> HubSource:
+    """`owner/name` or `owner/name@revision`.
+
+    Raises:
+        HubSpecError: anything else.
+    """
+    repo, at, revision = locator.partition("@")
+    if not _REPO.match(repo):
+        raise HubSpecError(spec=locator, detail="a repository is owner/name")
+    if at and not re.match(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,254}\Z", revision):
+        raise HubSpecError(spec=locator, detail="the revision is no branch, tag or commit")
+    return HubSource(repo, revision or "main")
+
+
+def acquire_hub(
+    source: HubSource, progress: Progress, approve: Approve, rules: HubRules
+) -> Snapshot:
+    """The verified snapshot of a repository at the commit that the revision names now.
+
+    A full commit that was acquired before is taken from the cache without a network.
+
+    Raises:
+        HubNotFoundError, HubUnreachableError: no repository, or no answer.
+        HubTreeError, HubLimitError: the tree breaks a rule.
+        HubContentError, LfsPointerError: other bytes than listed.
+        HubChangedError: the repository changed during the transaction.
+        LicenceUndecidedError, LicenceDecisionError: nobody decided on the licence.
+        Refused: as for a directory.
+    """
+    if _COMMIT.match(source.revision):
+        key = _key(source, source.revision, rules)
+        if (snapshots_root() / key).exists():
+            return cached_snapshot(key, _pin(source), _never, progress)
+    with hub_client(rules.limits) as client:
+        commit = resolve(client, source.repo, source.revision)
+        transaction = _Transaction(client, source, commit, rules, progress, approve)
+        return cached_snapshot(
+            _key(source, commit, rules), _pin(source), transaction.build, progress
+        )
+
+
+def _pin(source: HubSource) -> Pin:
+    return Pin("hf", source.spelled)
+
+
+def _never(out: Path) -> dict[str, Any]:
+    raise AssertionError(f"{out} vanished")
+
+
+def _key(source: HubSource, commit: str, rules: HubRules) -> str:
+    parts = [source.repo, source.revision, commit, rules.profile.profile_id]
+    decision = file_sha256(rules.decision) if rules.decision else ""
+    return canon.content_id(
+        {"kind": "hf", "version": HUB_VERSION, "source": parts, "decision": decision}
+    )
+
+
+@dataclass(frozen=True)
+class _Transaction:
+    client: HubClient
+    source: HubSource
+    commit: str
+    rules: HubRules
+    progress: Progress
+    approve: Approve
+
+    @property
+    def _staging(self) -> Path:
+        name = canon.content_id([self.source.repo, self.commit, self.client.endpoint])
+        return trlm_home() / "downloads" / "hub" / name
+
+    def build(self, out: Path) -> dict[str, Any]:
+        """Fill `out` with the snapshot's files and return its provenance."""
+        with locked(self._staging.with_name(f".lock-{self._staging.name}")):
+            provenance = self._filled(out)
+            shutil.rmtree(self._staging, ignore_errors=True)
+        return provenance
+
+    def _filled(self, out: Path) -> dict[str, Any]:
+        source, commit = self.source, self.commit
+        before = list_tree(self.client, source.repo, commit, self.rules.profile)
+        self._require_same(before)
+        files = self._staging / "files"
+        cached = self._fetch_all(before, files)
+        after = list_tree(self.client, source.repo, commit, self.rules.profile)
+        if after.files != before.files:
+            raise HubChangedError(where=source.spelled, detail="the tree of the commit changed")
+        resolved_after = resolve(self.client, source.repo, source.revision)
+        licence = decide(declared_licence(files), self.rules.decision)
+        received = [_received(files, f) for f in before.fetched]
+        provenance = convert_directory(read_tree(files), received, out, self.progress, self.approve)
+        return {
+            **provenance,
+            "licence": licence,
+            "hub": {
+                "repository": source.repo,
+                "requested": source.revision,
+                "commit": commit,
+                "resolved_after": resolved_after,
+                "endpoint": self.client.endpoint,
+                "tree": [f.to_list() for f in before.files],
+                "left_out": [list(row) for row in before.left_out],
+                "tree_profile": self.rules.profile.to_map(),
+                "client_cache": cached,
+            },
+        }
+
+    def _require_same(self, tree: HubTree) -> None:
+        """The tree that an earlier, killed run of this transaction saw is still the tree."""
+        journal = self._staging / "tree.cbor"
+        data = canon.encode([f.to_list() for f in tree.files])
+        if journal.exists() and journal.read_bytes() != data:
+            shutil.rmtree(self._staging)
+            detail = f"commit {self.commit} lists other files than when this transaction began"
+            raise HubChangedError(where=self.source.spelled, detail=detail)
+        write_atomically(journal, data)
+
+    def _fetch_all(self, tree: HubTree, files: Path) -> list[list[str]]:
+        """Fetch what is not here whole; returns what the client's own cache gave or got wrong."""
+        total, done = sum(f.size for f in tree.fetched), 0
+        notes: list[list[str]] = []
+        for file in tree.fetched:
+            what, start = f"download {file.path}", done
+
+            def report(count: int, what: str = what, start: int = start) -> None:
+                self.progress(what, start + count, total)
+
+            report(0)
+            out = files / file.path
+            if not is_whole(out, file):
+                out.unlink(missing_ok=True)
+                note = take_cached(self.source.repo, self.commit, file, out)
+                if note:
+                    notes.append([file.path, note])
+                if not out.exists():
+                    fetch(Fetch(self.client, self.source.repo, self.commit, file, out, report))
+            done += file.size
+            report(file.size)
+        return notes
+
+
+def _received(files: Path, file: HubFile) -> SourceFile:
+    path = files / file.path
+    return SourceFile(file.path.encode(), path.stat().st_size, file_sha256(path))

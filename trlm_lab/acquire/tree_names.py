@@ -1,0 +1,51 @@
+"""What a file of a model repository is, by its name alone; one rule for folders and for the Hub."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import Literal
+
+Use = Literal["weights", "taken", "index", "bookkeeping", "other"]
+
+#: Taken byte for byte. Optional and conflicting declarations are kept, never chosen between.
+_TAKEN = {
+    "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json",
+    "special_tokens_map.json", "added_tokens.json", "vocab.json", "vocab.txt", "merges.txt",
+    "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "chat_template.jinja",
+    "chat_template.json", "processor_config.json", "preprocessor_config.json",
+}  # fmt: skip
+_EVIDENCE = re.compile(r"(LICEN[CS]E|NOTICE|COPYING|README|USE_POLICY)(\.(md|txt))?\Z", re.I)
+_TEMPLATES = re.compile(r"additional_chat_templates/[^/]+\.jinja\Z")
+_WEIGHTS = re.compile(r"model(-[0-9]{5}-of-[0-9]{5})?\.safetensors\Z")
+INDEX = "model.safetensors.index.json"
+#: What the publisher did not put there: a clone's own data, a download client's, a desktop's.
+BOOKKEEPING = {".git", ".cache", ".gitattributes", ".gitignore", ".DS_Store"}
+_REFUSED = {
+    ".py", ".pyc", ".pyd", ".so", ".sh", ".exe", ".dll", ".dylib", ".js", ".jar", ".bin", ".pt",
+    ".pth", ".ckpt", ".pkl", ".pickle", ".joblib", ".npy", ".npz", ".h5", ".msgpack", ".ot",
+    ".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar", ".whl",
+}  # fmt: skip
+
+
+def name_use(name: str) -> Use:
+    """What the file `name` (relative, with `/`) is to a model."""
+    if _WEIGHTS.match(name):
+        return "weights"
+    if name in _TAKEN or _EVIDENCE.match(name) or _TEMPLATES.match(name):
+        return "taken"
+    if name == INDEX:
+        return "index"
+    return "bookkeeping" if name.split("/")[0] in BOOKKEEPING else "other"
+
+
+def name_problem(name: str) -> str:
+    """Why a file of this name may not be in a model's tree, or empty."""
+    path = PurePosixPath(name)
+    if ".gitmodules" in path.parts or ".git" in path.parts[1:]:
+        return "this belongs to a submodule, whose files no revision of this tree pins"
+    if path.suffix.lower() in _REFUSED:
+        return f"{path.suffix} files are code, pickles or archives"
+    if len(path.parts) == 1 and path.suffix == ".safetensors" and not _WEIGHTS.match(name):
+        return "a second set of weights beside model*.safetensors; no rule says which one is meant"
+    return ""

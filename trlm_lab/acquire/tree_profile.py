@@ -1,0 +1,82 @@
+"""A reviewed list of what a repository may hold beside a model, and is left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.base import canon, strict_json
+from trlm_lab.errors import TreeProfileError, TrlmError
+
+SCHEMA = "trlm.tree_profile.v1"
+
+
+@dataclass(frozen=True)
+class Permission:
+    """One pattern (`*` stays within no folder boundary), why it is harmless, and who says so."""
+
+    pattern: str
+    reason: str
+    reviewer: str
+
+
+@dataclass(frozen=True)
+class TreeProfile:
+    """Exceptions in order; the first that matches gives the reason."""
+
+    exceptions: tuple[Permission, ...] = ()
+
+    def reason(self, path: str) -> str:
+        """Why a file is left out, or empty."""
+        for rule in self.exceptions:
+            if fnmatchcase(path, rule.pattern):
+                return f"{rule.reason} ({rule.reviewer})"
+        return ""
+
+    def to_map(self) -> dict[str, Any]:
+        """Canonical form."""
+        return {"schema": SCHEMA, "exceptions": [vars(e) for e in self.exceptions]}
+
+    @property
+    def profile_id(self) -> str:
+        """Content id."""
+        return canon.content_id(self.to_map())
+
+
+def load_tree_profile(path: Path) -> TreeProfile:
+    """Read a profile.
+
+    Raises:
+        TreeProfileError: not the form, or an exception without reason or reviewer, or one that
+            would leave out the weights or the configuration.
+    """
+    where = str(path)
+    try:
+        row = strict_json.load_object(path)
+    except TrlmError as error:
+        raise TreeProfileError(where=where, detail=error.detail) from error
+    if set(row) != {"schema", "exceptions"} or row["schema"] != SCHEMA:
+        detail = f"the keys are `schema` ({SCHEMA}) and `exceptions`"
+        raise TreeProfileError(where=where, detail=detail)
+    if not isinstance(row["exceptions"], list):
+        raise TreeProfileError(where=where, detail="`exceptions` is a list")
+    rules = tuple(
+        _exception(e, f"{where}#/exceptions/{i}") for i, e in enumerate(row["exceptions"])
+    )
+    profile = TreeProfile(rules)
+    for needed in ("config.json", "model.safetensors", "model-00001-of-00002.safetensors"):
+        if profile.reason(needed):
+            detail = f"an exception would leave out {needed}"
+            raise TreeProfileError(where=where, detail=detail)
+    return profile
+
+
+def _exception(row: Any, where: str) -> Permission:
+    keys = {"pattern", "reason", "reviewer"}
+    if not isinstance(row, dict) or set(row) != keys:
+        raise TreeProfileError(where=where, detail=f"an exception has {sorted(keys)}")
+    if not all(isinstance(v, str) and v.strip() for v in row.values()):
+        raise TreeProfileError(where=where, detail="pattern, reason and reviewer are texts")
+    return Permission(**row)
