@@ -61,4 +61,3 @@ def write_golden(root: Path, case: GoldenCase, blobs: Iterable[bytes]) -> Golden
         shutil.rmtree(scratch, ignore_errors=True)
         raise
     return read_golden(root)
-

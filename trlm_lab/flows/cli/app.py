@@ -9,7 +9,16 @@ import typer
 
 from trlm_lab import __version__
 from trlm_lab.errors import CommandLineError, InternalError, SystemRefusedError, TrlmError
-from trlm_lab.flows.cli import attestation, container, evidence, machine, runs, source, stages
+from trlm_lab.flows.cli import (
+    attestation,
+    container,
+    evidence,
+    golden,
+    machine,
+    runs,
+    source,
+    stages,
+)
 from trlm_lab.flows.cli.output import discard_output, report_error
 from trlm_lab.flows.cli.signals import Stopped, stoppable
 
@@ -30,7 +39,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for room in (runs, source, container, stages, evidence, attestation, machine):
+for room in (runs, source, container, golden, stages, evidence, attestation, machine):
     room.register(app)
 
 

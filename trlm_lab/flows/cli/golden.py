@@ -1,0 +1,107 @@
+"""`trlm golden export`, `trlm golden verify`, `trlm golden judge`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trlm_lab.flows.cli.output import emit_json, emit_table
+from trlm_lab.flows.cli.runs import Json
+
+group = typer.Typer(no_args_is_help=True, help="Golden vectors: containers that stand alone.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    app.add_typer(group, name="golden")
+
+
+@group.command()
+def export(
+    trace: Annotated[Path, typer.Argument(help="A stored trace (`trlm capture`, `trlm exec`).")],
+    model: Annotated[str, typer.Option(help="Model directory or any SOURCE that it is of.")],
+    out: Annotated[Path, typer.Option(help="Directory; one container a case, and receipts.")],
+    cases: Annotated[str, typer.Option(help="Case ids, comma-separated; all if empty.")] = "",
+    layers: Annotated[str, typer.Option(help="Layers, comma-separated; all if empty.")] = "",
+    tokens: Annotated[int, typer.Option(min=0, help="Keep the last tokens only; 0 all.")] = 0,
+    width: Annotated[int, typer.Option(min=0, help="Keep the first channels only; 0 all.")] = 0,
+    policy: Annotated[Path | None, typer.Option(help="Frozen policy to be judged by.")] = None,
+    json: Json = False,
+) -> int:
+    """Write containers from a trace: every checkpoint, whole or in bounded slices."""
+    from trlm_lab.flows.golden import export_golden
+    from trlm_lab.flows.progress import Board
+    from trlm_lab.golden import Bounds
+
+    bounds = Bounds(_numbers(layers), tokens, width)
+    wanted = [name for name in cases.split(",") if name]
+    with Board() as board:
+        done = export_golden(trace, model, out, board, cases=wanted, bounds=bounds, policy=policy)
+    rows = [one.row() for one in done]
+    emit_json(rows) if json else emit_table(rows)
+    return 0
+
+
+def _numbers(text: str) -> tuple[int, ...] | None:
+    from trlm_lab.errors import UnknownNameError
+
+    parts = [part for part in text.split(",") if part]
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        raise UnknownNameError(where="--layers", kind="layer", name=text, known="0, 1, 2, …")
+    return tuple(int(part) for part in parts) or None
+
+
+@group.command()
+def verify(
+    path: Annotated[Path, typer.Argument(help="A container, its case.cbor, or a folder of them.")],
+    reader: Annotated[str, typer.Option(help="python, or native (the Rust reader).")] = "python",
+    json: Json = False,
+) -> int:
+    """Check the document and every hash of containers."""
+    from trlm_lab.errors import PathMissingError, UnknownNameError
+    from trlm_lab.flows.golden import verify_golden
+
+    if reader not in ("python", "native"):
+        raise UnknownNameError(where="--reader", kind="reader", name=reader, known="python, native")
+    if not path.exists():
+        raise PathMissingError(where=str(path))
+    document = verify_golden(path, reader)
+    if json:
+        emit_json(document)
+    else:
+        for row in document["findings"]:
+            print(f"{row['code']} at {row['where']}: {row['detail']}")
+        print(f"{document['verdict']} ({document['cases']} cases)")
+    return 0 if document["verdict"] == "accept" else 3
+
+
+@group.command()
+def judge(
+    path: Annotated[Path, typer.Argument(help="A container, or a folder of them.")],
+    engine: Annotated[str, typer.Option(help="Engine name, `process:COMMAND`, `faulty:N@L`.")],
+    artifact: Annotated[Path | None, typer.Option(help="The `.slm` to run.")] = None,
+    model: Annotated[Path | None, typer.Option(help="Model directory to run.")] = None,
+    policy: Annotated[
+        Path | None, typer.Option(help="The frozen policy that the container names (.cbor).")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Judge an engine by containers alone and name the first failing boundary."""
+    from trlm_lab.base.records import FAULTS, SOUND
+    from trlm_lab.base.records.outcome import worst
+    from trlm_lab.errors import PathMissingError
+    from trlm_lab.flows.golden_judge import judge_golden
+
+    if not path.exists():
+        raise PathMissingError(where=str(path))
+    found = judge_golden(path, engine, artifact=artifact, model=model, policy=policy)
+    outcome = worst([row.mismatch.verdict for row in found])
+    if json:
+        emit_json({"verdict": outcome.value, "cases": [row.row() for row in found]})
+    else:
+        emit_table([row.table_row() for row in found], outcome.value)
+    if outcome in SOUND:
+        return 0
+    return 1 if outcome in FAULTS else 4
