@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trlm_lab.base.records import Case, Observation
-from trlm_lab.calibrate import FloorMeter, noise_floor
+from trlm_lab.calibrate import FloorMeter, trace_stream
 from trlm_lab.errors import CalibrationEmptyError, CalibrationPairError, NonFiniteError
 
 CASE = Case("a", (1, 2))
@@ -150,5 +150,8 @@ def test_stored_traces_give_the_same_floors():
         def read(self, case_id, name):
             return np.full(2, self.value)
 
-    found = noise_floor(Stored(1), Stored(1.5), [CASE, OTHER])
+    meter = FloorMeter()
+    for case in (CASE, OTHER):
+        meter.add(case, *(trace_stream(Stored(v), case.case_id) for v in (1, 1.5)))
+    found = meter.result()
     assert [(f.checkpoint, f.floor) for f in found.floors] == [("embedding", 0.5), ("logits", 0.5)]

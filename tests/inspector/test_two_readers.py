@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.q8_decoder import decode_q8_r128, half_values
 from trlm_lab.errors import SlmError
 from trlm_lab.inspector import inspect_bytes
-from trlm_lab.inspector.planes import decode_q8_r128, half_values
 from trlm_lab.quant import FORMATS
 from trlm_lab.slm.layout import HEADER, SHARD_DESC, TENSOR_DESC
 from trlm_lab.slm.read import open_slm

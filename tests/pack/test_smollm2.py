@@ -2,16 +2,17 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tests.q8_decoder import decode_q8_r128
 from trlm_lab.base.bits import same_bits
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.flows.packing import Packed
 from trlm_lab.inspector import inspect
-from trlm_lab.inspector.planes import decode_q8_r128
 from trlm_lab.pack import unpack
 from trlm_lab.pack.artifact_file import map_file
-from trlm_lab.pack.weights import tensor_f32
+from trlm_lab.pack.weights import row_slices
 from trlm_lab.slm.read import open_slm
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]
@@ -37,4 +38,4 @@ def test_two_decoders_agree_on_the_real_weights(smollm2_artifacts: dict[str, Pac
     for tensor in slm.tensors:
         if len(tensor.dims) == 2:
             want = decode_q8_r128(tensor.data, tensor.scales, tensor.rows, tensor.cols)
-            assert same_bits(tensor_f32(tensor), want), tensor.name
+            assert same_bits(np.concatenate(list(row_slices(tensor))), want), tensor.name

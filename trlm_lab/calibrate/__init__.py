@@ -6,7 +6,6 @@ from trlm_lab.calibrate.floor import (
     FloorMeter,
     NoiseFloors,
     checkpoint_floor,
-    noise_floor,
     trace_stream,
 )
 from trlm_lab.calibrate.freeze import freeze, load_policy
@@ -24,6 +23,5 @@ __all__ = [
     "input_id",
     "load_policy",
     "make_policy",
-    "noise_floor",
     "trace_stream",
 ]

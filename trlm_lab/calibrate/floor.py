@@ -180,12 +180,3 @@ def trace_stream(trace: TraceView, case_id: str) -> Iterator[Observation]:
     shown = [name for name in trace.names(case_id) if is_checkpoint(name)]
     for name in in_ladder_order(shown):
         yield Observation(name, trace.read(case_id, name))
-
-
-def noise_floor(oracle: TraceView, reference: TraceView, cases: Iterable[Case]) -> NoiseFloors:
-    """Floors of two stored traces over `cases`. Raises as `FloorMeter.add` and `result`."""
-    meter = FloorMeter()
-    for case in cases:
-        ours, theirs = (trace_stream(trace, case.case_id) for trace in (oracle, reference))
-        meter.add(case, ours, theirs)
-    return meter.result()

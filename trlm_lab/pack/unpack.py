@@ -14,22 +14,23 @@ from trlm_lab.pack.progress import Progress, silent
 from trlm_lab.pack.weights import row_slices
 from trlm_lab.slm.numbers import TensorFlag
 from trlm_lab.slm.read import SlmTensor, open_slm
-from trlm_lab.slm.verify import verify_identity
+from trlm_lab.slm.verify import verify_all
 
 
 def unpack(path: Path, out: Path, *, progress: Progress = silent) -> str:
     """Write every tensor as float32; returns the SHA-256 of the file.
 
     Names are sorted and the header is that of the snapshots, so unpacking an f32 artifact gives
-    its source file back. A tied head is left out: the configuration ties it. The artifact's self
-    hash and Merkle root are checked first; `out` is replaced whole or not at all.
+    its source file back. A tied head is left out: the configuration ties it. Every hash of the
+    artifact is checked first, so that damage is named by its tensor; `out` is replaced whole or not
+    at all.
 
     Raises:
         SlmError: the artifact is malformed or damaged.
         QuantScaleError, QuantCodeError, QuantPaddingError: planes that no writer produces.
     """
     slm = open_slm(map_file(path), where=path.name)
-    verify_identity(slm)
+    verify_all(slm)
     stored = [t for t in slm.tensors if not t.flags & TensorFlag.tied]
     tensors = sorted(stored, key=lambda t: t.name)
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Weights of an opened artifact as float32, whole or in slices of rows: joins slm and quant."""
+"""Weights of an opened artifact as float32, in slices of rows: joins slm and quant."""
 
 from __future__ import annotations
 
@@ -15,23 +15,12 @@ DENSE = (DType.f32, DType.f16, DType.bf16)
 SLICE_ELEMENTS = 4 << 20
 
 
-def tensor_f32(tensor: SlmTensor) -> NDArray[np.float32]:
-    """The tensor as float32 of shape `dims`; a view of the file for f32.
+def row_slices(tensor: SlmTensor) -> Iterator[NDArray[np.float32]]:
+    """The tensor as float32 matrices of consecutive rows, about 16 MB each.
 
     Raises:
         QuantScaleError, QuantCodeError, QuantPaddingError: planes that no writer produces.
     """
-    if tensor.dtype in DENSE:
-        return dense_f32(tensor)
-    form = FORMATS[tensor.dtype.name]
-    values = form.dequantize(
-        tensor.data, tensor.scales, tensor.rows, tensor.cols, where=tensor.name
-    )
-    return values.reshape(tensor.dims)
-
-
-def row_slices(tensor: SlmTensor) -> Iterator[NDArray[np.float32]]:
-    """The tensor as float32 matrices of consecutive rows, about 16 MB each."""
     if tensor.dtype in DENSE:
         matrix = dense_f32(tensor).reshape(tensor.rows, tensor.cols)
     step = max(1, SLICE_ELEMENTS // tensor.cols)
