@@ -1,12 +1,13 @@
 """Fixtures of the runtime's tests: a second writer of SLM2 files, and files written by it."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from tests.backends import runtime_fuzz, tiny_slm
+from tests.backends import runtime_fuzz, stub_process, tiny_slm
 from trlm_lab.backends.build_native import built, wanted_build
 from trlm_lab.backends.native import NativeHost, NativeRunner
 from trlm_lab.base.interfaces import Runner, Subject
@@ -63,3 +64,10 @@ def sound_file(tiny: ModuleType) -> bytes:
     """A sound `.slm` with quantized matrices."""
     config = tiny.tiny_config()
     return bytes(tiny.write_slm(config, tiny.tiny_weights(config), "q8_r128"))
+
+
+@pytest.fixture
+def subject(tmp_path: Path) -> Subject:
+    """The model directory that the stub runtime knows: a configuration alone."""
+    (tmp_path / "config.json").write_text(json.dumps(stub_process.CONFIG))
+    return Subject(model_dir=tmp_path)

@@ -1,21 +1,13 @@
-"""The process adapter: what it believes, what it refuses, and that it leaves nothing behind."""
+"""The process adapter: what it asks for, what it believes and what it refuses."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from trlm_lab.backends import process_launch
-from trlm_lab.backends.process import ProcessRunner, ProcessSession
-from trlm_lab.backends.process_command import Limits, ProcessCommand
-from trlm_lab.backends.process_shapes import ModelShapes
+from tests.backends.stub_process import CASE, CONFIG, OTHER, STUB, observed, raised, stub
+from trlm_lab.backends.process import ProcessRunner
 from trlm_lab.base.interfaces import BatchSession, Runner, Subject
 from trlm_lab.base.records import Case, EngineIdentity, Outcome
 from trlm_lab.base.records.outcome import outcome_of_error
@@ -23,55 +15,12 @@ from trlm_lab.errors import (
     AllKeysMaskedError,
     CaseNotSupportedError,
     ContextLengthError,
-    ModelShapeError,
     PositionRangeError,
-    ProcessCommandError,
-    ProcessCrashedError,
     ProcessOutputError,
     ProcessReportError,
-    ProcessTimeoutError,
-    ProgramMissingError,
-    RunnerFileError,
     TokenRangeError,
     TrlmError,
-    UnknownNameError,
 )
-from trlm_lab.flows.packing import Packed
-
-STUB = Path(__file__).parent / "programs" / "stub_runtime.py"
-CONFIG = {
-    "model_type": "llama",
-    "vocab_size": 20,
-    "hidden_size": 8,
-    "intermediate_size": 12,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-}
-CASE = Case("abc", (3, 1, 2))
-OTHER = Case("def.1", (5,))
-
-
-@pytest.fixture
-def subject(tmp_path: Path) -> Subject:
-    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
-    return Subject(model_dir=tmp_path)
-
-
-def stub(misdeed: str, **limits: float) -> ProcessCommand:
-    arguments = (sys.executable, str(STUB), misdeed)
-    return replace(ProcessCommand(arguments), limits=Limits(**{"seconds": 60.0, **limits}))
-
-
-def observed(command: ProcessCommand, subject: Subject, case: Case = CASE) -> dict[str, np.ndarray]:
-    with ProcessRunner(command).open(subject) as session:
-        return {o.name: o.values for o in session.run(case)}
-
-
-def raised(misdeed: str, subject: Subject, kind: type[TrlmError], **limits: float) -> TrlmError:
-    with pytest.raises(kind) as caught:
-        observed(stub(misdeed, **limits), subject)
-    return caught.value
 
 
 def test_protocols(subject: Subject) -> None:
@@ -218,126 +167,6 @@ def test_a_bad_report_is_infra(subject: Subject, misdeed: str) -> None:
     assert outcome_of_error(error.code) is Outcome.INFRA
 
 
-def test_a_crash_is_infra_with_the_last_words(subject: Subject) -> None:
-    error = raised("crash", subject, ProcessCrashedError)
-    assert "exit status 7" in error.text
-    assert "has no layer 3" in error.text
-    assert outcome_of_error(error.code) is Outcome.INFRA
-
-
-def test_a_signal_is_named(subject: Subject) -> None:
-    assert "SIGSEGV" in raised("signal", subject, ProcessCrashedError).text
-
-
-def _gone(pid: int) -> bool:
-    """Whether a process has ended; an orphan is reaped by init at its leisure."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-    return state == "Z"
-
-
-def _gone_soon(pid: int) -> bool:
-    for _ in range(200):
-        if _gone(pid):
-            return True
-        time.sleep(0.02)
-    return False
-
-
-def test_a_hang_is_killed_with_its_whole_group(subject: Subject) -> None:
-    command = ProcessCommand((sys.executable, "-S", str(STUB.parent / "hang.py")))
-    with ProcessRunner(command, timeout=3.0).open(subject) as session:
-        with pytest.raises(ProcessTimeoutError) as caught:
-            session.prepare([CASE])
-        grandchild = int(next(session._room.rglob("grandchild")).read_text())
-    assert "waiting for a device" in caught.value.text
-    assert outcome_of_error(caught.value.code) is Outcome.INFRA
-    assert _gone_soon(grandchild)
-
-
-DRIVER = """
-import sys
-from pathlib import Path
-from trlm_lab.backends.process_command import ProcessCommand
-from trlm_lab.backends.process_launch import launch
-out = Path(sys.argv[2])
-launch(ProcessCommand((sys.executable, "-S", sys.argv[1])), out / "request", out, out / "log")
-"""
-
-
-def _pids(out: Path) -> list[int]:
-    """Runtime and grandchild, once both have started."""
-    for _ in range(1000):
-        if all((out / name).exists() for name in ("runtime", "grandchild")):
-            return [int((out / name).read_text()) for name in ("runtime", "grandchild")]
-        time.sleep(0.02)
-    raise AssertionError("the runtime did not start")
-
-
-@pytest.mark.parametrize(
-    ("number", "status", "survivors"),
-    [
-        (signal.SIGTERM, 128 + signal.SIGTERM, 0),
-        (signal.SIGHUP, 128 + signal.SIGHUP, 0),
-        (signal.SIGINT, -signal.SIGINT, 0),
-        # Nobody can act on SIGKILL: the kernel ends the runtime, and the grandchild is on its own.
-        (signal.SIGKILL, -signal.SIGKILL, 1),
-    ],
-)
-def test_a_workbench_that_is_ended_leaves_no_runtime(
-    tmp_path: Path, number: int, status: int, survivors: int
-) -> None:
-    command = [sys.executable, "-c", DRIVER, str(STUB.parent / "hang.py"), str(tmp_path)]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as driver:
-        runtime, grandchild = _pids(tmp_path)
-        driver.send_signal(number)
-        assert driver.wait(60) == status
-    assert _gone_soon(runtime)
-    if survivors:
-        os.kill(grandchild, signal.SIGKILL)
-    assert _gone_soon(grandchild)
-
-
-def test_any_error_on_our_side_ends_the_whole_group(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found: list[int] = []
-
-    def fail(pid: int, seconds: float) -> bool:
-        found.extend(_pids(tmp_path))
-        raise RuntimeError("ours")
-
-    monkeypatch.setattr(process_launch, "_ended_within", fail)
-    command = ProcessCommand((sys.executable, "-S", str(STUB.parent / "hang.py")))
-    with pytest.raises(RuntimeError, match="ours"):
-        process_launch.launch(command, tmp_path / "request", tmp_path, tmp_path / "log")
-    assert [_gone_soon(pid) for pid in found] == [True, True]
-
-
-def test_signals_are_as_before_after_a_call(subject: Subject) -> None:
-    before = [signal.getsignal(s) for s in process_launch.ENDING]
-    observed(stub("none"), subject)
-    assert [signal.getsignal(s) for s in process_launch.ENDING] == before
-
-
-def test_a_grandchild_left_behind_does_not_hold_up_the_call(subject: Subject) -> None:
-    # The grandchild keeps the standard error open for ten minutes and is killed with the group.
-    assert "logits" in observed(stub("grandchild"), subject)
-
-
-def test_memory_limit(subject: Subject) -> None:
-    error = raised("memory", subject, ProcessCrashedError, memory_bytes=700 << 20)
-    assert "MemoryError" in error.text
-    assert "logits" in observed(stub("memory"), subject)
-
-
-def test_file_limit(subject: Subject) -> None:
-    error = raised("flood", subject, ProcessCrashedError, file_bytes=1 << 20)
-    assert "SIGXFSZ" in error.text or "File too large" in error.text
-
-
 def test_a_case_that_is_not_supported(subject: Subject) -> None:
     masked = Case("masked", (1, 2), attention_mask=(1, 0))
     with ProcessRunner(stub("refuses_masks")).open(subject) as session:
@@ -350,33 +179,6 @@ def test_a_case_that_is_not_supported(subject: Subject) -> None:
 
 def test_the_reason_of_a_refusal_is_told(subject: Subject) -> None:
     assert "no masks" in raised("refuses_with_reason", subject, CaseNotSupportedError).text
-
-
-def test_only_allowed_variables_pass(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("A_SECRET_TOKEN", "1")
-    command = replace(stub("environment"), environment=("HOME",))
-    with pytest.raises(ProcessCrashedError) as caught:
-        observed(command, subject)
-    assert "A_SECRET_TOKEN" not in caught.value.text
-    assert "PATH" in caught.value.text
-
-
-def test_a_command_line_is_split_without_a_shell(subject: Subject) -> None:
-    runner = ProcessRunner(f"'{sys.executable}' '{STUB}' none", timeout=5.0)
-    assert runner.command.arguments == (sys.executable, str(STUB), "none")
-    assert runner.command.limits.seconds == 5.0
-    assert ProcessRunner("a '$HOME;x'").command.arguments == ("a", "$HOME;x")
-
-
-def test_an_argument_too_long_for_a_path_is_an_argument() -> None:
-    command = ProcessRunner(f"python {'x' * 5000} {'y' * 300}.json").command
-    assert command.identity()["arguments"][0]["text"] == "x" * 5000
-
-
-@pytest.mark.parametrize("command", ["", "  ", "python 'x", "nowhere/runner.json"])
-def test_a_command_that_is_none(command: str) -> None:
-    with pytest.raises(ProcessCommandError):
-        ProcessRunner(command)
 
 
 @pytest.mark.parametrize(
@@ -396,126 +198,3 @@ def test_cases_beyond_the_model_start_nothing(
         with pytest.raises(error, match="case bad"):
             session.prepare([CASE, case])
         assert list(session._room.iterdir()) == []
-
-
-def test_a_missing_program(subject: Subject) -> None:
-    runner = ProcessRunner("no-such-program-anywhere --flag")
-    assert not runner.availability().available
-    with pytest.raises(ProgramMissingError) as caught:
-        runner.open(subject)
-    assert outcome_of_error(caught.value.code) is Outcome.INFRA
-
-
-def _runner_file(path: Path, **fields: object) -> Path:
-    row = {"schema": "trlm.process.runner.v1", "arguments": ["python3", "stub.py", "none"]}
-    path.write_text(json.dumps({**row, **fields}))
-    return path
-
-
-def test_a_runner_file(subject: Subject, tmp_path: Path) -> None:
-    (tmp_path / "stub.py").write_bytes(STUB.read_bytes())
-    file = _runner_file(
-        tmp_path / "runner.json",
-        environment=["HOME"],
-        limits={"seconds": 50, "memory_bytes": 1 << 33},
-        x_note="ours",
-    )
-    runner = ProcessRunner(str(file))
-    assert runner.command.limits == Limits(50, 1 << 33)
-    assert runner.command.environment == ("HOME",)
-    assert runner.command.arguments[1] == str(tmp_path / "stub.py")
-    assert "logits" in observed(runner.command, subject)
-
-
-@pytest.mark.parametrize(
-    ("fields", "word"),
-    [
-        ({"schema": "v2"}, "schema"),
-        ({"arguments": []}, "empty"),
-        ({"arguments": "python x"}, "no list"),
-        ({"environment": {"A": "b"}}, "environment"),
-        ({"limits": {"seconds": -1}}, "limits.seconds"),
-        ({"limits": {"memory_bytes": 1.5}}, "limits.memory_bytes"),
-        ({"limits": {"cpus": 1}}, "limits.cpus"),
-        ({"shell": True}, "shell"),
-    ],
-)
-def test_a_bad_runner_file(tmp_path: Path, fields: dict[str, object], word: str) -> None:
-    file = _runner_file(tmp_path / "runner.json", **fields)
-    with pytest.raises(RunnerFileError) as caught:
-        ProcessRunner(str(file))
-    assert word in caught.value.detail
-
-
-def test_a_runner_file_that_is_no_json(tmp_path: Path) -> None:
-    (tmp_path / "r.json").write_text('{"schema": "a", "schema": "b"}')
-    with pytest.raises(RunnerFileError):
-        ProcessRunner(str(tmp_path / "r.json"))
-
-
-def test_the_workbench_programs_come_last_in_an_activated_environment(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    own = str(Path(sys.executable).parent)
-    monkeypatch.setenv("PATH", "/somewhere")
-    monkeypatch.delenv("CONDA_PREFIX", raising=False)
-    monkeypatch.setenv("VIRTUAL_ENV", "/else")
-    assert ProcessCommand(("x",)).visible_environment()["PATH"] == f"/somewhere{os.pathsep}{own}"
-    monkeypatch.delenv("VIRTUAL_ENV")
-    assert ProcessCommand(("x",)).visible_environment()["PATH"] == f"{own}{os.pathsep}/somewhere"
-
-
-def test_shapes_of_the_ladder() -> None:
-    shapes = ModelShapes(L=2, D=8, H=4, K=2, E=2, F=12, V=20)
-    assert shapes.expected("layers.1.k_rope", 3).shape == (3, 2, 2)
-    assert shapes.expected("layers.1.attn_probs", 3).shape == (4, 3, 3)
-    assert shapes.expected("layers.0.v_proj", 3).shape == (3, 4)
-    assert shapes.expected("step4.layers.0.attn_probs", 3).shape == (4, 1, None)
-    assert shapes.expected("logits.topk_ids", 3).shape == (3, 20)
-    for name in ("layers.2.input", "layer.0.input", "step0.step1.logits", "logits.chunk01"):
-        with pytest.raises(UnknownNameError):
-            shapes.expected(name, 3)
-
-
-def test_shapes_of_other_families(tmp_path: Path) -> None:
-    config = tmp_path / "config.json"
-    config.write_text('{"n_embd": 8, "n_head": 2, "n_layer": 3, "n_inner": null, "vocab_size": 9}')
-    assert ModelShapes.of_model_dir(tmp_path) == ModelShapes(L=3, D=8, H=2, K=2, E=4, F=32, V=9)
-    config.write_text(json.dumps({"text_config": {**CONFIG, "head_dim": 6}}))
-    assert ModelShapes.of_model_dir(tmp_path).E == 6
-
-
-@pytest.mark.parametrize("text", ["{", '{"hidden_size": "8"}', '{"hidden_size": true}', "[]"])
-def test_a_configuration_without_shapes(tmp_path: Path, text: str) -> None:
-    (tmp_path / "config.json").write_text(text)
-    with pytest.raises(ModelShapeError):
-        ProcessRunner(stub("none")).open(Subject(model_dir=tmp_path))
-
-
-def test_shapes_of_an_artifact_alone(small_artifacts: dict[str, Packed]) -> None:
-    artifact = small_artifacts["q8_r128"].artifact
-    with ProcessRunner(stub("none")).open(Subject(artifact=artifact.path)) as session:
-        assert session._shapes == ModelShapes(L=4, D=96, H=6, K=2, E=16, F=256, V=512)
-
-
-def test_a_subject_of_nothing() -> None:
-    with pytest.raises(ModelShapeError):
-        ProcessRunner(stub("none")).open(Subject())
-
-
-def test_a_refused_subject_leaves_no_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with pytest.raises(ModelShapeError):
-        ProcessRunner(stub("none")).open(Subject(model_dir=tmp_path))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_unprepared_session_knows_its_program(subject: Subject) -> None:
-    with ProcessRunner(stub("none")).open(subject) as session:
-        assert isinstance(session, ProcessSession)
-        before = session.identity
-        list(session.run(CASE))
-        assert before.build_sha256 == session.identity.build_sha256
-        assert before.version == ""
