@@ -54,7 +54,7 @@ def test_notebooks_report_and_figures_are_there(small_run: SmallRun) -> None:
         assert (small_run.out / "notebooks" / f"{name}.ipynb").exists()
         assert (small_run.out / "notebooks" / f"{name}.html").exists()
     page = (small_run.out / "report.html").read_text()
-    assert page.count("data:image/png") == 7
+    assert page.count("data:image/png") == 8
     assert "rope_pairing@2" in page
 
 

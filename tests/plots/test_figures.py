@@ -3,6 +3,7 @@
 import struct
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from trlm_lab import plots
@@ -90,7 +91,56 @@ def test_saving_writes_figure_and_table_and_repeats_to_the_byte(tmp_path: Path) 
     for name in ("error_by_depth.png", "error_by_depth.csv"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     assert first.csv().splitlines()[0] == "series,layer,max_abs"
-    assert again._repr_png_() == first.png()
+    assert again.png() == first.png()
+    assert (tmp_path / "a" / "error_by_depth.txt").read_text().strip() == first.reading
+
+
+def test_every_figure_says_in_words_what_it_shows() -> None:
+    drawn = plots.error_by_depth({"engine": comparison(wrong_from=2)}, POLICY)
+    assert "400% of a limit" in drawn.reading
+    assert "beyond the limit" in drawn.reading
+    page = drawn._repr_html_()
+    assert f'alt="{drawn.reading}"' in page
+    assert "19 of 57 cells" in plots.layer_operator_heatmap(comparison(wrong_from=2)).reading
+    rows = [{"engine": "e", "artifact": "f32", "equal": 3, "total": 4}]
+    assert "e differs on f32 in 1 of 4" in plots.exactness_matrix(rows).reading
+
+
+def test_an_edge_that_a_longer_path_implies_is_not_drawn() -> None:
+    levels = [[{"key": k, "type": "file", "label": k}] for k in "abc"]
+    drawn = plots.receipt_graph(levels, [("a", "b"), ("b", "c"), ("a", "c")])
+    assert len(drawn.figure.axes[0].patches) == 2
+
+
+def test_weights_and_channels() -> None:
+    rows = [
+        {"layer": i, "operator": op, "rms": 0.1, "p999": 0.5, "max": 1.0 + i, "channel": 3,
+         "peak": 1.5 + i}
+        for i in range(LAYERS) for op in ("q_proj", "up_proj")
+    ]  # fmt: skip
+    assert "30 times its RMS" in plots.weight_magnitudes(rows).reading
+    assert "number 3 of q_proj in layer 2, 3.5 times" in plots.uneven_channels(rows).reading
+    channels = [
+        {"layer": i, "channel": 7, "largest": 100.0 * (i + 1), "second": 5.0, "p99": 2.0,
+         "median": 1.0}
+        for i in range(LAYERS)
+    ]  # fmt: skip
+    assert "layer 2 channel 7 reaches 300" in plots.outlier_channels(channels).reading
+
+
+def test_attention_and_lens() -> None:
+    probs = np.array([[1.0, 0.0], [0.75, 0.25]], dtype=np.float32)
+    drawn = plots.attention_maps({"layer 0, head 0": probs}, ["$a", "b"])
+    assert "75% of its weight on the first token" in drawn.reading
+    rows = [
+        {"layer": i, "position": 1, "token_id": i > 0, "token": "$x" if i else "y",
+         "probability": 0.25 * (i + 1), "final": i > 0}
+        for i in range(LAYERS)
+    ]  # fmt: skip
+    lens = plots.logit_lens(rows, ["$a", "b"])
+    assert "from layer 1 on" in lens.reading
+    assert "probability 0.75" in lens.reading
+    assert min(size(lens.png())) > 100
 
 
 def test_an_empty_table_has_an_empty_csv() -> None:

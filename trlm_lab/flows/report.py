@@ -13,14 +13,14 @@ from trlm_lab.flows import report_evidence as evidence
 from trlm_lab.flows import report_identity as identity
 from trlm_lab.flows.observation import observe
 from trlm_lab.flows.report_figures import figure_rows
-from trlm_lab.flows.tables import conflict_rows, logit_rows, text_of, worst_rows
+from trlm_lab.flows.source_tables import conflict_rows
+from trlm_lab.flows.tables import logit_rows, text_of, unbroken, worst_rows
 
 if TYPE_CHECKING:
     from trlm_lab.flows.plan import RunPlan
     from trlm_lab.flows.promotion import Claim
     from trlm_lab.flows.run import Run
 
-_LONGEST_WORD = 30
 #: What each executed notebook shows, for the list at the end.
 NOTEBOOKS = {
     "01_acquire": "what was acquired",
@@ -120,11 +120,6 @@ def again(plan: RunPlan) -> str:
     if plan.fault:
         words += ["--fault", plan.fault]
     return shlex.join([*words, "--out", "again"])
-
-
-def unbroken(value: Any) -> bool:
-    """Whether a cell holds a word (a hash, mostly) that must break to fit the page."""
-    return any(len(word) > _LONGEST_WORD for word in text_of(value).split())
 
 
 def headline(rows: list[Claim]) -> str:

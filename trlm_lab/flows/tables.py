@@ -9,12 +9,40 @@ from typing import TYPE_CHECKING, Any
 
 from trlm_lab.base.interfaces import TraceView
 from trlm_lab.base.names import LAYER_CHECKPOINTS, is_checkpoint, parse_checkpoint
-from trlm_lab.base.records import Comparison, Ledger, PolicyEntry, Snapshot, TolerancePolicy
+from trlm_lab.base.records import Comparison, PolicyEntry, TolerancePolicy
 from trlm_lab.metrics import UlpHistogram, ulp_histogram
 
 if TYPE_CHECKING:
     from trlm_lab.flows.judgement import Judged
     from trlm_lab.flows.run import Run
+
+
+_STYLE = "style='text-align:left;vertical-align:top'"
+_BROKEN = "style='text-align:left;vertical-align:top;word-break:break-all;min-width:13em'"
+_LONGEST_WORD = 30
+
+
+def _cell(value: Any) -> str:
+    style = _BROKEN if unbroken(value) else _STYLE
+    return f"<td {style}>{html.escape(text_of(value))}</td>"
+
+
+def unbroken(value: Any) -> bool:
+    """Whether a cell holds a word (a hash, mostly) that must break to fit the page."""
+    return any(len(word) > _LONGEST_WORD for word in text_of(value).split())
+
+
+class Words:
+    """A sentence that a notebook shows as text of the page, not as output of a program."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(self.text)}</p>"
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 class Table:
@@ -27,13 +55,9 @@ class Table:
     def _repr_html_(self) -> str:
         if not self.rows:
             return "<p>no rows</p>"
-        style = "style='text-align:left;vertical-align:top;overflow-wrap:anywhere'"
-        head = "".join(f"<th scope='col' {style}>{html.escape(str(k))}</th>" for k in self.rows[0])
+        head = "".join(f"<th scope='col' {_STYLE}>{html.escape(str(k))}</th>" for k in self.rows[0])
         body = "".join(
-            "<tr>"
-            + "".join(f"<td {style}>{html.escape(text_of(v))}</td>" for v in row.values())
-            + "</tr>"
-            for row in self.rows
+            "<tr>" + "".join(_cell(value) for value in row.values()) + "</tr>" for row in self.rows
         )
         words = html.escape(self.caption)
         caption = f"<caption style='text-align:left'>{words}</caption>" if words else ""
@@ -186,108 +210,3 @@ def claim_rows(run: Run) -> list[dict[str, Any]]:
     """The claims as a notebook shows them: the outcome first, the evidence by its first digits."""
     order = ("outcome", "level", "claim", "engine", "artifact", "detail", "evidence")
     return [{k: row[k][:12] if k == "evidence" else row[k] for k in order} for row in run.summary()]
-
-
-def conflict_rows(run: Run) -> list[dict[str, Any]]:
-    """What every file declares, in four columns that never override one another silently.
-
-    Read back from the conflict receipt under the effective configuration.
-    """
-    store = run.ws.store
-    nodes = (store.get(i) for i in store.get(run.described.nodes["effective_config"]).children)
-    return [
-        {
-            "field": row["field"],
-            "publisher declares": _said(row["publisher"]),
-            "source implements": shown(row["source"]),
-            "nobody declares": row["undefined"],
-            "chosen": shown(row["chosen"]),
-        }
-        for node in nodes
-        if node.type == "conflict"
-        for row in store.get_value(node.metadata["receipt_blob"])["evidence"]
-    ]
-
-
-def finding_rows(run: Run) -> list[dict[str, Any]]:
-    """Notes of the conflict detector; what contradicts itself has stopped the run before."""
-    store = run.ws.store
-    nodes = (store.get(i) for i in store.get(run.described.nodes["effective_config"]).children)
-    return [
-        dict(row)
-        for node in nodes
-        if node.type == "conflict"
-        for row in store.get_value(node.metadata["receipt_blob"])["findings"]
-    ]
-
-
-def _said(publisher: Mapping[str, Any]) -> str:
-    return "; ".join(f"{place}: {shown(value)}" for place, value in publisher.items())
-
-
-def shown(value: Any) -> str:
-    """A declared value in one line; what was declared as null says so, nothing stays empty."""
-    if value is None:
-        return "none"
-    if isinstance(value, (list, tuple)):
-        cut = ", ".join(shown(v) for v in value[:8])
-        return f"[{cut}{', … ' + str(len(value)) + ' entries' if len(value) > 8 else ''}]"
-    text = str(value)
-    return text if len(text) <= 80 else f"{text[:77]}…"
-
-
-def declaration_rows(run: Run) -> list[dict[str, Any]]:
-    """Every value of the source, what is run instead where it differs, and where it comes from.
-
-    A special id that the framework leaves open (None) may be declared by a tokenizer file: then
-    the effective configuration holds the declared one.
-    """
-    effective = run.described.config.to_map()
-    rows = []
-    for default in run.described.defaults.values:
-        used = effective.get(default.name, default.value)
-        same = shown(used) == shown(default.value)
-        rows.append(
-            {
-                "field": default.name,
-                "the framework has": shown(default.value),
-                "run as": "the same" if same else shown(used),
-                "origin": default.origin,
-            }
-        )
-    return rows
-
-
-def transform_rows(snapshot: Snapshot) -> list[dict[str, Any]]:
-    """The conversions of the source's tensors, each sequence once with how many went through it."""
-    groups: dict[str, list[str]] = {}
-    for tensor in snapshot.provenance.get("tensors") or ():
-        steps = [_step(kind, facts) for kind, facts in tensor.get("transforms") or ()]
-        groups.setdefault(" → ".join(steps) or "kept as it is", []).append(tensor["name"])
-    return [
-        {"transforms": steps, "tensors": len(names), "first": names[0]}
-        for steps, names in sorted(groups.items(), key=lambda pair: -len(pair[1]))
-    ]
-
-
-def _step(kind: str, facts: Mapping[str, Any]) -> str:
-    inside = ", ".join(f"{k} {v}" for k, v in facts.items())
-    return f"{kind} ({inside})" if inside else kind
-
-
-def ledger_rows(ledger: Ledger, *, first: int = 8, last: int = 4) -> list[dict[str, Any]]:
-    """The first and last entries of a ledger: what became of which tensor."""
-    entries = ledger.entries
-    ends = entries if len(entries) <= first + last else (*entries[:first], *entries[-last:])
-    return [
-        {
-            "source": e.source_name,
-            "shape": "×".join(map(str, e.source_shape)),
-            "transforms": " → ".join(t.kind for t in e.transforms),
-            "destination": e.destination_name,
-            "type": e.destination_dtype,
-            "bytes": e.destination_range[1] - e.destination_range[0],
-            "SHA-256": e.destination_sha256[:16] + "…",
-        }
-        for e in ends
-    ]

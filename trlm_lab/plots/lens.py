@@ -22,7 +22,8 @@ def logit_lens(
     positions = sorted({r["position"] for r in rows})
     layers = sorted({r["layer"] for r in rows})
     cells = np.zeros((len(layers), len(positions)))
-    figure, axes = blank(1.6 + 0.82 * len(positions), 1.5 + 0.235 * len(layers))
+    width, height = 1.6 + 0.82 * len(positions), 1.5 + 0.235 * len(layers)
+    figure, axes = blank(max(5.5, width), max(3.0, height))
     for row in rows:
         y, x = layers.index(row["layer"]), positions.index(row["position"])
         cells[y, x] = row["probability"]

@@ -59,12 +59,17 @@ def _ranges(axes: Any, rows: Sequence[dict[str, Any]]) -> None:
 
 def _weights_read(rows: Sequence[dict[str, Any]]) -> str:
     top = max(rows, key=lambda r: r["max"] / r["rms"])
-    peak = max(rows, key=lambda r: r["peak"])
     return (
         f"The widest tensor is {top['operator']} of layer {top['layer']}: its maximum is "
-        f"{top['max'] / top['rms']:.0f} times its RMS. The most uneven input channel is number "
-        f"{peak['channel']} of {peak['operator']} in layer {peak['layer']}, "
-        f"{peak['peak']:.1f} times the median channel."
+        f"{top['max'] / top['rms']:.0f} times its RMS."
+    )
+
+
+def _channel_peak_read(rows: Sequence[dict[str, Any]]) -> str:
+    peak = max(rows, key=lambda r: r["peak"])
+    return (
+        f"The most uneven input channel is number {peak['channel']} of {peak['operator']} in layer "
+        f"{peak['layer']}, {peak['peak']:.1f} times the median channel."
     )
 
 
@@ -95,7 +100,7 @@ def uneven_channels(
         f"Outlier channels of the weights, {subject}".strip(" ,"),
         "an input channel is a column",
     )
-    return PlotResult(name, figure, list(rows), _weights_read(rows))
+    return PlotResult(name, figure, list(rows), _channel_peak_read(rows))
 
 
 def outlier_channels(
