@@ -1,5 +1,6 @@
 """The effective configuration: closed schema, the source's own values, the tensor plan."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from safetensors.numpy import save_file
 
 from trlm_lab import errors
 from trlm_lab.base.records import SourceDefaults
-from trlm_lab.base.safetensors_header import TensorInfo
+from trlm_lab.base.safetensors_header import StoredTensor, TensorInfo
 from trlm_lab.describe import check_tensors, describe, effective_config
 from trlm_lab.describe.families.llama import CONFIG_SCHEMA, GENERATION_SCHEMA
 from trlm_lab.describe.schema import FieldKind
@@ -89,9 +90,14 @@ def test_every_key_is_classified_with_a_reason(tree: Tree, defaults: Defaults) -
 def test_a_declared_value_must_be_the_one_in_use(tree: Tree, defaults: Defaults) -> None:
     with pytest.raises(errors.SourceDisagreesError, match="hidden_size: the file declares 8"):
         effective_config(tree(), defaults(hidden_size=16))
-    parameters = {"rope_parameters": {"rope_theta": 500.0}}
+    root = tree(config={"rope_parameters": {"rope_theta": 500.0}})
+    with pytest.raises(errors.ConflictError, match="ROPE_CONFLICT"):
+        effective_config(root, defaults())
+    row = json.loads((root / "config.json").read_bytes())
+    del row["rope_theta"]
+    (root / "config.json").write_text(json.dumps(row))
     with pytest.raises(errors.SourceDisagreesError, match=r"rope_parameters\.rope_theta"):
-        effective_config(tree(config=parameters), defaults())
+        effective_config(root, defaults())
 
 
 def test_a_value_that_the_source_does_not_supply_is_not_guessed(
@@ -160,10 +166,13 @@ def test_an_untied_head_is_needed(tree: Tree, defaults: Defaults) -> None:
     plan = describe(root, untied).tensors
     assert plan[-1].alias_of is None
     save_file(weights(), path)
-    with pytest.raises(errors.TensorMissingError, match="lm_head"):
+    with pytest.raises(errors.ConflictError, match="TIED_CONFLICT: the head is not tied"):
         describe(root, untied)
-    tensors = [TensorInfo(t.name, "F32", t.shape, 0, 0) for t in plan]
-    check_tensors(plan, tensors, "memory")
+    stored = {t.name: StoredTensor(path, TensorInfo(t.name, "F32", t.shape, 0, 0)) for t in plan}
+    check_tensors(plan, stored, frozenset({"F32"}))
+    del stored["lm_head.weight"]
+    with pytest.raises(errors.TensorMissingError, match="lm_head"):
+        check_tensors(plan, stored, frozenset({"F32"}))
 
 
 @pytest.mark.slow

@@ -113,7 +113,7 @@ def test_the_stop_set_is_the_whole_list(tree: Tree) -> None:
 def test_a_stop_that_is_an_ordinary_word_everywhere_is_noted(tree: Tree) -> None:
     receipt = judged(tree(config={"eos_token_id": 1}, tokenizer_config={"eos_token": "word"}))
     assert receipt.verdict == "accept"
-    assert [f.code for f in receipt.findings] == ["EOS_ORDINARY"]
+    assert "EOS_ORDINARY" in [f.code for f in receipt.findings]
 
 
 def test_two_template_files_that_differ_are_ambiguous(tree: Tree) -> None:
@@ -144,11 +144,14 @@ def test_the_receipt_is_machine_readable_and_deterministic(tree: Tree) -> None:
     receipt = judged(root)
     assert receipt.receipt_id == judged(root).receipt_id
     row = canon.decode(canon.encode(receipt.to_map()))
-    assert row["schema"] == "trlm.conflict.v1"
+    assert row["schema"] == "trlm.conflict.v2"
     eos = next(e for e in row["evidence"] if e["field"] == "eos_token_id")
-    assert eos["publisher"] == {"config.json": 4, "tokenizer_config.json": "<|stop|>"}
+    assert eos["publisher"] == [
+        {"file": "config.json", "pointer": "/eos_token_id", "value": 4},
+        {"file": "tokenizer_config.json", "pointer": "/eos_token", "value": "<|stop|>"},
+    ]
     assert eos["chosen"] is None
-    assert row["findings"][0]["detail"].startswith("config.json says 4 = [4]")
+    assert row["findings"][0]["detail"].startswith("config.json#/eos_token_id says 4 = [4]")
 
 
 def test_the_source_fills_its_own_column(tree: Tree, defaults: Any) -> None:

@@ -1,26 +1,46 @@
 """Floor 2: from a named source to a verified snapshot in Hugging Face layout."""
 
-from trlm_lab.acquire.gguf_snapshot import check_gguf
+from trlm_lab.acquire.approval import Approve
+from trlm_lab.acquire.directory_check import DirectoryCheck, check_directory
+from trlm_lab.acquire.drift import Drift, FileChange, observe
+from trlm_lab.acquire.gguf_snapshot import check_gguf, gguf_documents
+from trlm_lab.acquire.hub_limits import HubLimits
+from trlm_lab.acquire.hub_snapshot import HubRules
 from trlm_lab.acquire.progress import Progress
 from trlm_lab.acquire.safetensors_check import check_safetensors, require_safetensors
-from trlm_lab.acquire.snapshot_store import verify_snapshot
+from trlm_lab.acquire.snapshot_store import newest_snapshot, verify_snapshot
 from trlm_lab.acquire.sources import (
     acquire,
     download_bytes,
     export_snapshot,
     packaged_gguf,
     parse_source,
+    recorded_pin,
 )
+from trlm_lab.acquire.tree_profile import TreeProfile, load_tree_profile
 
 __all__ = [
+    "Approve",
+    "DirectoryCheck",
+    "Drift",
+    "FileChange",
+    "HubLimits",
+    "HubRules",
     "Progress",
+    "TreeProfile",
     "acquire",
+    "check_directory",
     "check_gguf",
     "check_safetensors",
     "download_bytes",
     "export_snapshot",
+    "gguf_documents",
+    "load_tree_profile",
+    "newest_snapshot",
+    "observe",
     "packaged_gguf",
     "parse_source",
+    "recorded_pin",
     "require_safetensors",
     "verify_snapshot",
 ]

@@ -10,38 +10,35 @@ from typing import Any
 
 import numpy as np
 
-from trlm_lab.acquire.directory_tree import INDEX, ModelTree
-from trlm_lab.acquire.gguf_snapshot import material_row, quantized_grid
+from trlm_lab.acquire.approval import Approve, approve_all
+from trlm_lab.acquire.directory_tree import ModelTree
+from trlm_lab.acquire.gguf_snapshot import quantized_grid
 from trlm_lab.acquire.progress import Progress, silent
-from trlm_lab.acquire.safetensors_check import require_safetensors
 from trlm_lab.acquire.safetensors_writer import (
     CHUNK_ELEMENTS,
     F32,
     PlannedTensor,
     write_safetensors,
 )
+from trlm_lab.acquire.shards import stored_tensors
 from trlm_lab.base import strict_json
 from trlm_lab.base.records import SourceFile
-from trlm_lab.base.safetensors_header import TensorInfo, map_tensor
-from trlm_lab.errors import SafetensorsDtypeError, ShardError
+from trlm_lab.base.safetensors_header import StoredTensor, map_tensor
 
 DIRECTORY_VERSION = 1
 
-_WIDENED = {"F32", "F16", "BF16"}
-
 
 @dataclass(frozen=True)
-class _Stored:
-    """A tensor in one of the weight files; calling it yields its float32 values."""
+class _Values:
+    """Yields the float32 values of a tensor in one of the weight files."""
 
-    path: Path
-    tensor: TensorInfo
+    stored: StoredTensor
 
     def __call__(self) -> Iterator[F32]:
-        flat = map_tensor(self.path, self.tensor).reshape(-1)
+        flat = map_tensor(self.stored.path, self.stored.info).reshape(-1)
         for first in range(0, flat.size, CHUNK_ELEMENTS):
             part = flat[first : first + CHUNK_ELEMENTS]
-            if self.tensor.dtype == "BF16":
+            if self.stored.info.dtype == "BF16":
                 # A bfloat16 is the upper half of a float32.
                 yield (part.astype(np.uint32) << np.uint32(16)).view(np.float32)
             else:
@@ -49,7 +46,11 @@ class _Stored:
 
 
 def convert_directory(
-    tree: ModelTree, materials: list[SourceFile], out: Path, progress: Progress = silent
+    tree: ModelTree,
+    materials: list[SourceFile],
+    out: Path,
+    progress: Progress = silent,
+    approve: Approve = approve_all,
 ) -> dict[str, Any]:
     """Write the snapshot of a model directory into `out` and return its provenance.
 
@@ -59,17 +60,19 @@ def convert_directory(
         ShardError: shards and index contradict each other.
         JsonError, JsonDuplicateKeyError: a JSON document is not strict JSON.
     """
-    stored = _stored_tensors(tree)
+    approve(tree.root, stored_tensors(tree, finite=False))
+    stored = stored_tensors(tree)
     for name in tree.taken:
         if name.endswith(".json"):
             strict_json.load_object(tree.root / name, where=name)
+        (out / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(tree.root / name, out / name)
-    planned = {name: PlannedTensor(s.tensor.shape, s) for name, s in stored.items()}
+    planned = {name: PlannedTensor(s.info.shape, _Values(s)) for name, s in stored.items()}
     digests = write_safetensors(out / "model.safetensors", planned, progress)
     return {
         "schema": "trlm.provenance.v1",
         "converter": {"name": "trlm_lab.acquire.directory", "version": DIRECTORY_VERSION},
-        "materials": [material_row(m) for m in materials],
+        "materials": [{"name": m.path, "size": m.size, "sha256": m.sha256} for m in materials],
         "ignored": list(tree.ignored),
         "tensors": [_tensor_row(name, stored[name], digests[name]) for name in sorted(stored)],
         "licence": {"spdx": "unknown", "decision": "undecided: local use only"},
@@ -77,40 +80,8 @@ def convert_directory(
     }
 
 
-def _stored_tensors(tree: ModelTree) -> dict[str, _Stored]:
-    found: dict[str, _Stored] = {}
-    for file in tree.weights:
-        for tensor in require_safetensors(tree.root / file):
-            if tensor.name in found:
-                other = found[tensor.name].path.name
-                detail = f"tensor {tensor.name!r} lies in {other} too"
-                raise ShardError(where=file, detail=detail)
-            if tensor.dtype not in _WIDENED:
-                raise SafetensorsDtypeError(where=file, tensor=tensor.name, dtype=tensor.dtype)
-            found[tensor.name] = _Stored(tree.root / file, tensor)
-    if tree.has_index:
-        _require_index(tree, found)
-    elif len(tree.weights) > 1:
-        detail = f"{len(tree.weights)} weight files without {INDEX}"
-        raise ShardError(where=str(tree.root), detail=detail)
-    return found
-
-
-def _require_index(tree: ModelTree, found: dict[str, _Stored]) -> None:
-    declared = strict_json.load_object(tree.root / INDEX, where=INDEX).get("weight_map")
-    if not isinstance(declared, dict):
-        raise ShardError(where=INDEX, detail="weight_map is no object")
-    for name, file in declared.items():
-        if name not in found or found[name].path.name != file:
-            detail = f"tensor {name!r} is not in {file!r}"
-            raise ShardError(where=INDEX, detail=detail)
-    extra = sorted(set(found) - set(declared))
-    if extra:
-        raise ShardError(where=INDEX, detail=f"tensor {extra[0]!r} is not declared")
-
-
-def _tensor_row(name: str, stored: _Stored, digest: str) -> dict[str, Any]:
-    tensor = stored.tensor
+def _tensor_row(name: str, stored: StoredTensor, digest: str) -> dict[str, Any]:
+    tensor = stored.info
     widened = tensor.dtype != "F32"
     return {
         "name": name,

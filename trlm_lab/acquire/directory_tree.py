@@ -1,7 +1,8 @@
 """Which files of a local model directory are taken, passed over, or reason to refuse it.
 
-Links, code, pickles and archives are refused: nothing here would run them, but a tree that carries
-them is not the plain data that a receipt describes. Hidden files and folders are passed over.
+Links, code, pickles, archives and repositories inside the repository are refused: nothing here
+would run them, but a tree that carries them is not the plain data that a receipt describes. Only
+the bookkeeping of version control and download clients at the top is passed over unseen.
 """
 
 from __future__ import annotations
@@ -25,12 +26,15 @@ _TAKEN = {
     "preprocessor_config.json",
 }  # fmt: skip
 _EVIDENCE = re.compile(r"(LICEN[CS]E|NOTICE|COPYING|README|USE_POLICY)(\.(md|txt))?\Z", re.I)
+_TEMPLATES = re.compile(r"additional_chat_templates/[^/]+\.jinja\Z")
 _WEIGHTS = re.compile(r"model(-[0-9]{5}-of-[0-9]{5})?\.safetensors\Z")
 INDEX = "model.safetensors.index.json"
+#: What the publisher did not put there: a clone's own data, a download client's, a desktop's.
+_BOOKKEEPING = {".git", ".cache", ".gitattributes", ".gitignore", ".DS_Store"}
 _REFUSED = {
-    ".py", ".pyc", ".so", ".sh", ".exe", ".dll", ".js", ".bin", ".pt", ".pth", ".ckpt", ".pkl",
-    ".pickle", ".joblib", ".h5", ".msgpack", ".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst",
-    ".7z", ".rar", ".whl",
+    ".py", ".pyc", ".pyd", ".so", ".sh", ".exe", ".dll", ".dylib", ".js", ".jar", ".bin", ".pt",
+    ".pth", ".ckpt", ".pkl", ".pickle", ".joblib", ".npy", ".npz", ".h5", ".msgpack", ".zip",
+    ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar", ".whl",
 }  # fmt: skip
 
 
@@ -51,50 +55,65 @@ def read_tree(root: Path) -> ModelTree:
     Raises:
         TreeError: a link, a refused kind of file, a limit, or no config or weights.
     """
-    names = _walk(root)
-    top = [name for name in names if "/" not in name]
-    weights = tuple(name for name in top if _WEIGHTS.match(name))
-    taken = tuple(name for name in top if name in _TAKEN or _EVIDENCE.match(name))
-    if "config.json" not in taken or not weights:
+    tree, problems = judged_tree(root)
+    if problems:
+        raise problems[0]
+    if "config.json" not in tree.taken or not tree.weights:
         detail = "a model directory has config.json and model*.safetensors"
         raise TreeError(where=str(root), detail=detail)
+    return tree
+
+
+def judged_tree(root: Path) -> tuple[ModelTree, list[TreeError]]:
+    """The tree with every problem of it; a directory that lacks files has none for that."""
+    problems: list[TreeError] = []
+    names = _walk(root, problems)
+    weights = tuple(name for name in names if _WEIGHTS.match(name))
+    taken = tuple(
+        name for name in names if name in _TAKEN or _EVIDENCE.match(name) or _TEMPLATES.match(name)
+    )
     used = {*weights, *taken, INDEX}
     ignored = tuple(name for name in names if name not in used)
-    return ModelTree(root, weights, taken, ignored, INDEX in top)
+    return ModelTree(root, weights, taken, ignored, INDEX in names), problems
 
 
-def _walk(root: Path) -> list[str]:
+def _walk(root: Path, problems: list[TreeError]) -> list[str]:
     names: list[str] = []
     total = 0
     pending = [(root, 1)]
     while pending:
         folder, depth = pending.pop()
         for path in sorted(folder.iterdir()):
-            if path.name.startswith("."):
+            detail = _problem(path, depth)
+            if detail:
+                problems.append(TreeError(where=str(path), detail=detail))
+            elif depth == 1 and path.name in _BOOKKEEPING:
                 continue
-            name = path.relative_to(root).as_posix()
-            if path.is_symlink():
-                raise TreeError(where=str(path), detail="this is a link")
-            if path.is_dir():
-                if depth >= MAX_DEPTH:
-                    raise TreeError(where=str(path), detail=f"deeper than {MAX_DEPTH} folders")
+            elif path.is_dir():
                 pending.append((path, depth + 1))
-                continue
-            total += _admitted_size(path)
-            names.append(name)
-    if len(names) > MAX_FILES or total > MAX_TOTAL_BYTES:
-        raise TreeError(where=str(root), detail=f"{len(names)} files of {total} bytes are too many")
+            else:
+                total += path.stat().st_size
+                names.append(path.relative_to(root).as_posix())
+        if len(names) > MAX_FILES or total > MAX_TOTAL_BYTES:
+            detail = f"{len(names)} files of {total} bytes are too many"
+            problems.append(TreeError(where=str(root), detail=detail))
+            break
     return sorted(names)
 
 
-def _admitted_size(path: Path) -> int:
-    if path.suffix.lower() in _REFUSED:
-        raise TreeError(
-            where=str(path), detail=f"{path.suffix} files are code, pickles or archives"
-        )
+def _problem(path: Path, depth: int) -> str:
+    if path.is_symlink():
+        return "this is a link"
+    submodule = path.name == ".git" and (depth > 1 or not path.is_dir())
+    if submodule or path.name == ".gitmodules":
+        return "this belongs to a submodule, whose files no revision of this tree pins"
+    if path.is_dir():
+        return f"deeper than {MAX_DEPTH} folders" if depth >= MAX_DEPTH else ""
     if not path.is_file():
-        raise TreeError(where=str(path), detail="this is no plain file")
+        return "this is no plain file"
+    if path.suffix.lower() in _REFUSED:
+        return f"{path.suffix} files are code, pickles or archives"
+    if depth == 1 and path.suffix == ".safetensors" and not _WEIGHTS.match(path.name):
+        return "a second set of weights beside model*.safetensors; no rule says which one is meant"
     size = path.stat().st_size
-    if size > MAX_FILE_BYTES:
-        raise TreeError(where=str(path), detail=f"{size} bytes are above the limit")
-    return size
+    return f"{size} bytes are above the limit" if size > MAX_FILE_BYTES else ""

@@ -130,8 +130,8 @@ def _add_head_dim(file: GgufFile, values: dict[str, Any], origins: dict[str, str
             raise GgufFieldError(where=file.path.name, key=key, detail=detail)
     problem = CONFIG_BOUNDS["head_dim"].problem(value)
     if problem:
-        key = next(iter(stated), "llama.embedding_length")
-        raise GgufFieldError(where=file.path.name, key=key, detail=f"head dimension: {problem}")
+        place = next(iter(stated), "") or "llama.embedding_length"
+        raise GgufFieldError(where=file.path.name, key=place, detail=f"head dimension: {problem}")
     values["head_dim"] = value
     origins["head_dim"] = next(iter(stated), "hidden_size / num_attention_heads")
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trlm_lab.acquire.approval import Approve, approve_all
 from trlm_lab.acquire.gguf_file import GgufFile, GgufTensor, read_gguf
 from trlm_lab.acquire.gguf_llama import ConvertedConfig, llama_config
 from trlm_lab.acquire.gguf_tensors import TensorOrigin, planned_tensors
@@ -49,6 +50,15 @@ def check_gguf(path: Path) -> list[dict[str, str]]:
     return []
 
 
+def gguf_documents(path: Path) -> dict[str, bytes]:
+    """The JSON and text files of the snapshot that a GGUF file would become, by name.
+
+    Raises:
+        Refused: the file cannot be converted; the class names the rule.
+    """
+    return _documents(_parts(path))
+
+
 def _parts(gguf: Path) -> Converted:
     file = read_gguf(gguf)
     config = llama_config(file)
@@ -57,7 +67,11 @@ def _parts(gguf: Path) -> Converted:
 
 
 def convert_gguf(
-    gguf: Path, materials: list[SourceFile], out: Path, progress: Progress = silent
+    gguf: Path,
+    materials: list[SourceFile],
+    out: Path,
+    progress: Progress = silent,
+    approve: Approve = approve_all,
 ) -> dict[str, Any]:
     """Write a snapshot of `gguf` into the empty directory `out` and return its provenance.
 
@@ -73,6 +87,7 @@ def convert_gguf(
     texts = _documents(parts)
     for name, data in texts.items():
         (out / name).write_bytes(data)
+    approve(out, None)
     digests = write_safetensors(out / "model.safetensors", planned, progress)
     return _provenance(parts, materials, origins, digests, sorted(texts))
 

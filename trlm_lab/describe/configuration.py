@@ -7,7 +7,7 @@ file declares one, the source's own value stands, except for the stop set, which
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 
 from trlm_lab.base.records import EffectiveConfig, SourceDefaults
-from trlm_lab.base.safetensors_header import read_header
 from trlm_lab.describe.conflicts import compare_declarations
 from trlm_lab.describe.declarations import ROLES, read_documents
+from trlm_lab.describe.directory_check import require_no_stops
 from trlm_lab.describe.families import llama
 from trlm_lab.describe.ledger_plan import ExpectedTensor, check_tensors
 from trlm_lab.describe.receipt import ConflictReceipt
+from trlm_lab.describe.resolution import Resolution
 from trlm_lab.describe.schema import ClassifiedField, classify
+from trlm_lab.describe.weights import SNAPSHOT_DTYPES, own_tensors
 from trlm_lab.errors import (
     ConflictError,
     DefaultMissingError,
@@ -43,13 +45,18 @@ class Description:
     tensors: tuple[ExpectedTensor, ...]
 
 
-def describe(root: Path, defaults: SourceDefaults) -> Description:
+def describe(
+    root: Path, defaults: SourceDefaults, resolutions: Sequence[Resolution] = ()
+) -> Description:
     """Check a model directory and assemble its effective configuration.
+
+    `resolutions` settle the conflicts that they name; any other stops.
 
     Raises:
         FamilyUnsupportedError: no schema for this family.
         UnknownFieldError, FieldValueError: a key or value that the schema does not know.
         ConflictError: the declarations contradict each other.
+        ResolutionUnmatchedError, ResolutionValueError: a resolution settles nothing.
         DefaultMissingError, SourceDisagreesError: the source's values are incomplete, or differ
             from the declared ones.
         TensorMissingError, TensorUnknownError, TensorShapeError, TensorDtypeError: the weights
@@ -59,19 +66,16 @@ def describe(root: Path, defaults: SourceDefaults) -> Description:
     family = documents.config.get("model_type")
     if family != llama.MODEL_TYPE:
         raise FamilyUnsupportedError(where="config.json", family=family, known=llama.MODEL_TYPE)
-    receipt = compare_declarations(documents, defaults)
-    if receipt.stops:
-        first = receipt.stops[0]
-        codes = ", ".join(sorted({f.code for f in receipt.stops}))
-        raise ConflictError(where=first.where, codes=codes, detail=first.detail)
+    stored = own_tensors(root)
+    receipt = compare_declarations(documents, defaults, stored, resolutions)
+    require_no_stops(receipt)
     classified = classify(documents.config, llama.CONFIG_SCHEMA, "config.json")
     llama.check_relations(documents.config, "config.json")
     classify(documents.generation, llama.GENERATION_SCHEMA, "generation_config.json")
     config = _assembled(documents.config, defaults, receipt)
     tensors = llama.expected_tensors(_sizes(config))
-    weights = root / "model.safetensors"
-    if weights.is_file():
-        check_tensors(tensors, read_header(weights), weights.name)
+    if stored is not None:
+        check_tensors(tensors, stored, SNAPSHOT_DTYPES)
     return Description(config, classified, receipt, tensors)
 
 

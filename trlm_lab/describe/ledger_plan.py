@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from trlm_lab.base.safetensors_header import TensorInfo
+from trlm_lab.base.safetensors_header import StoredTensor
 from trlm_lab.errors import (
     TensorDtypeError,
     TensorMissingError,
     TensorShapeError,
     TensorUnknownError,
+    TrlmError,
 )
+
+#: Of a whole missing layer the first tensors are named, not all.
+_MOST_NAMED = 20
 
 
 @dataclass(frozen=True)
@@ -25,25 +29,49 @@ class ExpectedTensor:
 
 
 def check_tensors(
-    expected: tuple[ExpectedTensor, ...], tensors: Iterable[TensorInfo], where: str
+    expected: tuple[ExpectedTensor, ...],
+    tensors: Mapping[str, StoredTensor],
+    dtypes: frozenset[str],
 ) -> None:
-    """Every expected tensor is there once, float32, in its shape, and nothing else is.
+    """Every expected tensor is there once, of an allowed type, in its shape, and nothing else is.
 
     Raises:
         TensorMissingError, TensorUnknownError, TensorShapeError, TensorDtypeError.
     """
-    found = {tensor.name: tensor for tensor in tensors}
+    for problem in tensor_problems(expected, tensors, dtypes):
+        raise problem
+
+
+def tensor_problems(
+    expected: tuple[ExpectedTensor, ...],
+    tensors: Mapping[str, StoredTensor],
+    dtypes: frozenset[str],
+) -> list[TrlmError]:
+    """Every broken rule of `check_tensors`, at most 20 of them."""
+    problems: list[TrlmError] = []
     for plan in expected:
-        tensor = found.pop(plan.name, None)
-        if tensor is None:
-            if plan.alias_of is None:
-                raise TensorMissingError(where=where, tensor=plan.name)
-            continue
-        if tensor.shape != plan.shape:
-            raise TensorShapeError(
-                where=where, tensor=plan.name, got=list(tensor.shape), wanted=list(plan.shape)
+        stored = tensors.get(plan.name)
+        if stored is not None:
+            problems += _stored_problems(plan, stored, dtypes)
+        elif plan.alias_of is None:
+            problems.append(TensorMissingError(where="model.safetensors", tensor=plan.name))
+    wanted = {plan.name for plan in expected}
+    for name in sorted(set(tensors) - wanted):
+        problems.append(TensorUnknownError(where=tensors[name].path.name, tensor=name[:200]))
+    return problems[:_MOST_NAMED]
+
+
+def _stored_problems(
+    plan: ExpectedTensor, stored: StoredTensor, dtypes: frozenset[str]
+) -> list[TrlmError]:
+    where, info = stored.path.name, stored.info
+    problems: list[TrlmError] = []
+    if info.shape != plan.shape:
+        problems.append(
+            TensorShapeError(
+                where=where, tensor=plan.name, got=list(info.shape[:16]), wanted=list(plan.shape)
             )
-        if tensor.dtype != "F32":
-            raise TensorDtypeError(where=where, tensor=plan.name, dtype=tensor.dtype)
-    if found:
-        raise TensorUnknownError(where=where, tensor=min(found))
+        )
+    if info.dtype not in dtypes:
+        problems.append(TensorDtypeError(where=where, tensor=plan.name, dtype=info.dtype))
+    return problems

@@ -12,6 +12,7 @@ from trlm_lab.acquire import acquire, download_bytes
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.records import EffectiveConfig, Snapshot, SourceDefault, SourceDefaults
 from trlm_lab.describe import describe
+from trlm_lab.flows.checking import approval
 from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.workspace import Workspace
 
@@ -37,10 +38,11 @@ class Source:
 
 @dataclass(frozen=True)
 class Described:
-    """Configuration and defaults with their nodes."""
+    """Configuration and defaults with their nodes; `receipt` is the map of the conflict receipt."""
 
     config: EffectiveConfig
     defaults: SourceDefaults
+    receipt: dict[str, Any] = field(default_factory=dict)
     nodes: dict[str, str] = field(default_factory=dict)
 
 
@@ -49,7 +51,8 @@ def acquire_source(ws: Workspace, spec: str) -> Source:
     size = download_bytes(spec)
     download = f" ({size / 1e6:.0f} MB to download)" if size else ""
     ws.board.say(f"acquire {spec}{download}")
-    snapshot = acquire(spec, progress=ws.board.report)
+    approve = approval(ws.resolutions)
+    snapshot = acquire(spec, progress=ws.board.report, approve=approve)
     store = ws.store
     files = [
         store.add("file", {"path": f.path, "size": f.size, "sha256": f.sha256}, [])
@@ -84,6 +87,7 @@ def describe_source(ws: Workspace, source: Source) -> Described:
         "torch": version("torch"),
         "transformers": version("transformers"),
         "package": package_sha256(),
+        "resolutions": [r.to_map() for r in ws.resolutions],
     }
     row = ws.once("described", inputs, lambda: _describe(ws, source))
     defaults = SourceDefaults(
@@ -95,6 +99,7 @@ def describe_source(ws: Workspace, source: Source) -> Described:
         {"findings": row["conflicts"], "receipt_blob": ws.store.put_value(row["receipt"])},
         [source.nodes["source_tree"]],
     )
+    resolved = [_resolution_node(ws, row, conflict_node) for row in row["receipt"]["resolutions"]]
     defaults_node = ws.store.add(
         "source_defaults",
         {"framework": row["framework"], "values_blob": ws.store.put_value(row["values"])},
@@ -103,10 +108,18 @@ def describe_source(ws: Workspace, source: Source) -> Described:
     config_node = ws.store.add(
         "effective_config",
         {"config_id": config.config_id, "config_blob": ws.store.put_value(row["config"])},
-        [source.nodes["acquisition"], conflict_node, defaults_node],
+        [source.nodes["acquisition"], conflict_node, defaults_node, *resolved],
     )
     nodes = {"source_defaults": defaults_node, "effective_config": config_node}
-    return Described(config, defaults, nodes)
+    return Described(config, defaults, row["receipt"], nodes)
+
+
+def _resolution_node(ws: Workspace, row: dict[str, Any], conflict_node: str) -> str:
+    """A reviewed decision; the configuration rests on it, and so does everything below."""
+    names = ("conflict_id", "code", "field", "kind", "file_sha256", "statement")
+    metadata = {name: row[name] for name in names}
+    metadata["resolution_blob"] = ws.store.put_value(row)
+    return ws.store.add("resolution", metadata, [conflict_node])
 
 
 def _describe(ws: Workspace, source: Source) -> dict[str, Any]:
@@ -114,7 +127,7 @@ def _describe(ws: Workspace, source: Source) -> dict[str, Any]:
 
     ws.board.say("describe: defaults from the source framework, conflicts, configuration")
     defaults = source_defaults(source.root)
-    described = describe(source.root, defaults)
+    described = describe(source.root, defaults, ws.resolutions)
     return {
         "conflicts": len(described.receipt.findings),
         "receipt": described.receipt.to_map(),

@@ -1,70 +1,137 @@
-"""`trlm check`: one path in, a verdict with findings out."""
+"""`trlm check`: one path in, a verdict with findings out.
+
+A directory is judged by the rules that `trlm acquire` uses, in the same order and by the same
+functions, so that what is accepted here can be acquired.
+"""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trlm_lab.base.plain_file import open_plain
-from trlm_lab.errors import PathMissingError, TrlmError, UncheckableError
+from trlm_lab.errors import JsonError, PathMissingError, UncheckableError
+
+if TYPE_CHECKING:
+    from trlm_lab.base.safetensors_header import StoredTensor
+    from trlm_lab.describe import Resolution
+
+Finding = dict[str, str]
 
 
 def check_path(path: Path) -> dict[str, Any]:
-    """`{"verdict": "accept"|"refuse", "findings": [{"code", "where", "detail", …}]}`.
+    """`{"verdict": "accept"|"refuse", "findings": [{"code", "where", "detail", "fix", "level"}]}`.
 
     Raises:
         PathMissingError: nothing is there.
+        NotPlainFileError: a pipe, socket or device.
         UncheckableError: no kind of file that this version checks.
     """
     if not path.exists():
         raise PathMissingError(where=str(path))
-    if path.is_dir():
-        findings = _directory(path)
-    elif path.suffix == ".gguf" or _begins(path, b"GGUF"):
-        findings = _gguf(path)
-    elif path.suffix == ".safetensors":
-        findings = _safetensors(path)
-    elif path.suffix == ".slm" or _begins(path, b"SLM2"):
-        findings = _artifact(path)
-    else:
-        raise UncheckableError(where=str(path))
-    refused = any(f.get("level", "error") == "error" for f in findings)
+    check = _directory if path.is_dir() else _kind(path)
+    findings = [{"level": "error", **finding} for finding in check(path)]
+    refused = any(f["level"] == "error" for f in findings)
     return {"verdict": "refuse" if refused else "accept", "findings": findings}
 
 
-def _begins(path: Path, magic: bytes) -> bool:
+def _kind(path: Path) -> Callable[[Path], list[Finding]]:
     with open_plain(path) as stream:
-        return stream.read(len(magic)) == magic
+        magic = stream.read(4)
+    if path.suffix == ".gguf" or magic == b"GGUF":
+        return _gguf
+    if path.suffix == ".safetensors":
+        return _safetensors
+    if path.suffix == ".slm" or magic == b"SLM2":
+        return _artifact
+    if path.suffix == ".cbor":
+        return _golden
+    if path.suffix == ".json":
+        return _json
+    raise UncheckableError(where=str(path))
 
 
-def _safetensors(path: Path) -> list[dict[str, str]]:
+def _safetensors(path: Path) -> list[Finding]:
     from trlm_lab.acquire import check_safetensors
 
     return check_safetensors(path)
 
 
-def _artifact(path: Path) -> list[dict[str, str]]:
+def _artifact(path: Path) -> list[Finding]:
     from trlm_lab.inspector import inspect
 
     return [vars(f) for f in inspect(path).findings]
 
 
-def _gguf(path: Path) -> list[dict[str, str]]:
-    from trlm_lab.acquire import check_gguf
-
-    return check_gguf(path)
-
-
-def _directory(path: Path) -> list[dict[str, str]]:
-    from trlm_lab.acquire import verify_snapshot
+def _gguf(path: Path) -> list[Finding]:
+    """The container and its keys, then the documents that they become, as of any directory."""
+    from trlm_lab.acquire import check_gguf, gguf_documents
     from trlm_lab.describe import check_model_directory
 
-    findings: list[dict[str, str]] = []
-    if (path / "manifest.cbor").exists():
+    findings = check_gguf(path)
+    if findings:
+        return findings
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch) / path.name
+        root.mkdir()
+        for name, data in gguf_documents(path).items():
+            (root / name).write_bytes(data)
+        return check_model_directory(root, documents_only=True)
+
+
+def _golden(path: Path) -> list[Finding]:
+    try:
+        from trlm_lab.golden import check_golden
+    except ImportError as error:
+        raise UncheckableError(where=str(path)) from error
+    found: list[Finding] = check_golden(path)
+    return found
+
+
+def _json(path: Path) -> list[Finding]:
+    """A tokenizer by its name or its `model` entry; no other JSON file is judged alone."""
+    from trlm_lab.base import strict_json
+    from trlm_lab.describe import check_tokenizer
+
+    if not path.name.startswith("tokenizer."):
         try:
-            verify_snapshot(path)
-        except TrlmError as error:
-            findings.append(error.as_finding())
-    for weights in sorted(path.glob("*.safetensors")):
-        findings += _safetensors(weights)
-    return findings + check_model_directory(path)
+            row = strict_json.load_file(path)
+        except JsonError:
+            row = None
+        if not isinstance(row, dict) or not isinstance(row.get("model"), dict):
+            raise UncheckableError(where=str(path))
+    return check_tokenizer(path)
+
+
+def _directory(path: Path) -> list[Finding]:
+    from trlm_lab.acquire import check_directory
+    from trlm_lab.describe import check_model_directory
+
+    files = check_directory(path)
+    declared = check_model_directory(
+        path, files.tensors, dtypes=files.dtypes, documents_only=not files.sound
+    )
+    return [*files.findings, *declared]
+
+
+def load_resolutions(paths: Sequence[Path] | None) -> tuple[Resolution, ...]:
+    """The resolution files that a user names. Raises as `load_resolution`."""
+    from trlm_lab.describe import load_resolution
+
+    return tuple(map(load_resolution, paths or ()))
+
+
+def approval(
+    resolutions: Sequence[Resolution] = (),
+) -> Callable[[Path, Mapping[str, StoredTensor] | None], None]:
+    """What `acquire` asks before it converts: the declarations must agree, as in a check."""
+    from trlm_lab.describe import require_consistent
+
+    dtypes = frozenset({"F32", "F16", "BF16"})
+
+    def approve(root: Path, tensors: Mapping[str, StoredTensor] | None) -> None:
+        require_consistent(root, tensors, dtypes=dtypes, resolutions=resolutions)
+
+    return approve

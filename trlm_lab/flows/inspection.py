@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from trlm_lab.base.plain_file import require_plain
 from trlm_lab.errors import PathMissingError
 from trlm_lab.inspector import inspect
 from trlm_lab.inspector.inspect import Progress, silent
@@ -15,9 +16,11 @@ def inspection_document(path: Path, progress: Progress = silent) -> dict[str, An
 
     Raises:
         PathMissingError: no such file.
+        NotPlainFileError: a pipe, device or directory.
     """
     if not path.exists():
         raise PathMissingError(where=str(path))
+    require_plain(path)
     found = inspect(path, progress)
     return {
         "verdict": "refuse" if found.findings else "accept",

@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trlm_lab import __version__
 from trlm_lab.base import canon
@@ -21,12 +21,16 @@ from trlm_lab.errors import TrlmError
 from trlm_lab.flows.progress import Board
 from trlm_lab.receipts import ReceiptStore
 
+if TYPE_CHECKING:
+    from trlm_lab.describe import Resolution
+
 
 @dataclass
 class Workspace:
     """Paths and stores of one run.
 
     `fresh` refuses every reuse; `trusted` reuses stored arrays without hashing them again.
+    `resolutions` settle conflicts between the declarations of the source.
     """
 
     out: Path
@@ -34,6 +38,7 @@ class Workspace:
     fresh: bool = False
     trusted: bool = False
     reused: list[str] = field(default_factory=list)
+    resolutions: tuple[Resolution, ...] = ()
 
     def __post_init__(self) -> None:
         # Kernels and workers may run elsewhere: a relative path would mean another place there.

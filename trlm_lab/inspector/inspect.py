@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from trlm_lab.base.plain_file import require_plain
 from trlm_lab.base.records.inspection import InspectedPiece, InspectedTensor, Inspection
 from trlm_lab.errors import InspectPathError
 from trlm_lab.inspector.directory import check_tensors, read_tensors, with_alias_names
@@ -30,9 +29,9 @@ def silent(what: str, done: int, total: int) -> None:
 
 def inspect(path: Path, progress: Progress = silent) -> Inspection:
     """Read a file. Raises InspectPathError only where there is none to read."""
-    if not path.exists():
-        raise InspectPathError(where=str(path), detail="there is no such file")
-    if require_plain(path).st_size == 0:
+    if not path.is_file():
+        raise InspectPathError(where=str(path), detail="there is no such plain file")
+    if path.stat().st_size == 0:
         return inspect_bytes(memoryview(b""))
     return inspect_bytes(np.memmap(path, np.uint8, "r").data, progress)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trlm_lab.base.records.inspection import Finding, HashCheck
+from trlm_lab.inspector.fixes import FIXES, PACK_AGAIN
 
 SCAN = 1 << 20
 
@@ -22,7 +23,7 @@ class Report:
     def add(self, code: str, where: str | int, detail: str) -> None:
         """Note a broken rule; an integer place is a byte offset."""
         place = f"byte {where}" if isinstance(where, int) else where
-        self.findings.append(Finding(code, place, detail))
+        self.findings.append(Finding(code, place, detail, FIXES.get(code, PACK_AGAIN)))
 
     def hash(self, name: str, stored: bytes, computed: bytes) -> None:
         """Compare a stored hash with the computed one."""

@@ -11,11 +11,12 @@ from trlm_lab.base.records.checks import require_sha256
 
 @dataclass(frozen=True)
 class Finding:
-    """One broken rule: a stable code, the place (byte offset or tensor), what is there."""
+    """One broken rule: a stable code, the place (byte offset or tensor), what is there, the fix."""
 
     code: str
     where: str
     detail: str
+    fix: str = ""
 
     def __str__(self) -> str:
         return f"{self.code} at {self.where}: {self.detail}"

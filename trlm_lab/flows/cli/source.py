@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from trlm_lab.flows.cli.output import emit_json, emit_table
 from trlm_lab.flows.cli.runs import Json
+
+Resolutions = Annotated[
+    list[Path] | None,
+    typer.Option("--resolution", help="A reviewed file that settles one conflict; repeatable."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -21,15 +26,18 @@ def register(app: typer.Typer) -> None:
 def acquire(
     source: Annotated[str, typer.Argument(help="py:PACKAGE, gguf:FILE, dir:PATH, synthetic:NAME")],
     out: Annotated[Path | None, typer.Option(help="Copy the snapshot here.")] = None,
+    resolution: Resolutions = None,
     json: Json = False,
 ) -> int:
     """Fetch and convert a source into a verified snapshot."""
     from trlm_lab.acquire import acquire as fetch
     from trlm_lab.acquire import export_snapshot
+    from trlm_lab.flows.checking import approval, load_resolutions
     from trlm_lab.flows.progress import Board
 
     with Board() as board:
-        snapshot = fetch(source, progress=board.report)
+        settled = approval(load_resolutions(resolution))
+        snapshot = fetch(source, progress=board.report, approve=settled)
         if out is not None:
             snapshot = export_snapshot(snapshot, out)
     rows = [{"file": f.display, "bytes": f.size, "sha256": f.sha256} for f in snapshot.files]
@@ -42,7 +50,7 @@ def acquire(
 
 
 def check(path: Path, json: Json = False) -> int:
-    """Judge a model directory, safetensors or `.slm`: accept or refuse, with codes and places."""
+    """Judge a model directory, safetensors, GGUF, `.slm` or tokenizer.json: accept or refuse."""
     from trlm_lab.flows.checking import check_path
 
     document = check_path(path)
@@ -51,38 +59,46 @@ def check(path: Path, json: Json = False) -> int:
     else:
         print(f"{path}: {document['verdict']}")
         for finding in document["findings"]:
-            print(f"  {finding['code']} at {finding['where']}: {finding['detail']}")
+            mark = "" if finding["level"] == "error" else f" ({finding['level']})"
+            print(f"  {finding['code']}{mark} at {finding['where']}: {finding['detail']}")
+            print(f"      {finding['fix']}")
     return 0 if document["verdict"] == "accept" else 3
 
 
 def describe(
     source: Annotated[str, typer.Argument(help="py:PACKAGE, gguf:FILE, dir:PATH, synthetic:NAME")],
+    resolution: Resolutions = None,
     json: Json = False,
 ) -> int:
-    """The effective configuration of a source, with the origin of every value."""
-    import tempfile
+    """Evidence in four columns, conflicts, and the effective configuration with its origins."""
+    from trlm_lab.flows.checking import load_resolutions
+    from trlm_lab.flows.description import described_document
 
-    from trlm_lab.flows.acquisition import acquire_source, describe_source
-    from trlm_lab.flows.progress import Board
-    from trlm_lab.flows.workspace import Workspace
-
-    with tempfile.TemporaryDirectory() as scratch, Board() as board:
-        ws = Workspace(Path(scratch), board)
-        described = describe_source(ws, acquire_source(ws, source))
+    document = described_document(source, load_resolutions(resolution))
     if json:
-        emit_json(
-            {
-                "config": described.config.to_map(),
-                "origins": {d.name: d.origin for d in described.defaults.values},
-                "framework": described.defaults.framework,
-            }
-        )
+        emit_json(document)
     else:
-        emit_table(
-            [
-                {"field": d.name, "value": str(d.value)[:60], "origin": d.origin}
-                for d in described.defaults.values
-            ],
-            described.defaults.framework,
-        )
-    return 0
+        _show_description(document)
+    return 0 if document["conflicts"]["verdict"] == "accept" else 3
+
+
+def _show_description(document: dict[str, Any]) -> None:
+    receipt = document["conflicts"]
+    emit_table(document["evidence"], f"Declarations: {receipt['verdict']}")
+    for finding in receipt["findings"]:
+        print(f"{finding['code']} ({finding['level']}) at {finding['where']}: {finding['detail']}")
+        if finding["level"] == "error":
+            print(f"    {finding['fix']}\n    conflict {finding['conflict_id']}")
+    for row in receipt["resolutions"]:
+        print(f"RESOLVED by {row['reviewer']}: {row['statement']}")
+    if document["config"] is not None:
+        origins = document["origins"]
+        rows = [
+            {
+                "field": name,
+                "value": str(value)[:60],
+                "origin": origins.get(name, "the files agree"),
+            }
+            for name, value in document["config"].items()
+        ]
+        emit_table(rows, document["framework"])

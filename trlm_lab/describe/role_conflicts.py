@@ -1,0 +1,115 @@
+"""BOS, EOS, PAD and UNK: every place that declares one must mean the same ids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trlm_lab.describe.compared import Compared
+from trlm_lab.describe.declarations import Declared, declared_ids
+from trlm_lab.describe.receipt import NOTE, Declaration, Evidence
+from trlm_lab.describe.vocabulary import is_id
+
+
+def role_evidence(role: str, compared: Compared) -> tuple[Evidence, tuple[int, ...]]:
+    """The evidence of one role, and the ids that are agreed on (empty: none, or a conflict)."""
+    field, findings = f"{role}_token_id", compared.findings
+    rows = declared_ids(compared.documents, compared.vocab, role)
+    publisher = [row.declaration for row in rows]
+    ids = tuple(sorted({i for row in rows for i in row.ids or ()}))
+    details = _details(rows)
+    _range(role, rows, compared)
+    if role == "eos":
+        publisher += _template_closings(compared)
+        details += _template_details(ids, compared)
+        details += _source_details(ids, compared)
+    publisher += _card(role, ids, compared)
+    if details:
+        place = publisher[0].place if publisher else "config.json"
+        findings.add(f"{role.upper()}_CONFLICT", place, "; ".join(details), field)
+    if findings.about(field):
+        return Evidence(field, tuple(publisher)), ()
+    if not ids:
+        if role == "eos":
+            detail = "no file declares a stop token, and none is guessed"
+            findings.add("EOS_MISSING", f"config.json#/{field}", detail, field)
+        return Evidence(field, tuple(publisher), undefined="no file declares it"), ()
+    _ordinary(role, ids, compared)
+    return Evidence(field, tuple(publisher), chosen=list(ids)), ids
+
+
+def _details(rows: list[Declared]) -> list[str]:
+    details = [f"{row.declaration.place}: {row.problem}" for row in rows if row.problem]
+    lists = {row.ids for row in rows if row.ids is not None and row.whole}
+    named = {row.ids for row in rows if row.ids is not None and not row.whole}
+    # Files with ids declare the whole set; a tokenizer file can name only one of its members.
+    member = all(set(one) <= set(whole) for one in named for whole in lists)
+    if len(lists) > 1 or len(named) > 1 or not member:
+        said = (f"{r.declaration.place} says {r.raw!r} = {list(r.ids or ())}" for r in rows)
+        details.append("; ".join(said))
+    return details
+
+
+def _range(role: str, rows: list[Declared], compared: Compared) -> None:
+    size: Any = compared.documents.config.get("vocab_size")
+    for row in rows:
+        beyond = [i for i in row.ids or () if is_id(size) and i >= size]
+        if beyond:
+            detail = f"id {beyond[0]} is outside the vocabulary of {size}"
+            place = row.declaration.place
+            compared.findings.add(f"{role.upper()}_RANGE", place, detail, f"{role}_token_id")
+
+
+def _template_closings(compared: Compared) -> list[Declaration]:
+    tokens = compared.templates.tokens
+    if tokens is None or not (tokens.closing or tokens.names_eos):
+        return []
+    template = compared.templates.declared[0]
+    ends = sorted(tokens.closing) + (["eos_token"] if tokens.names_eos else [])
+    return [Declaration(template.file, template.pointer, ends)]
+
+
+def _template_details(ids: tuple[int, ...], compared: Compared) -> list[str]:
+    """A template that ends its turns with control tokens, none of which is a stop."""
+    tokens = compared.templates.tokens
+    if tokens is None or not ids or not tokens.closing or tokens.names_eos:
+        return []
+    written = {compared.vocab.id_of(text) for text in tokens.written}
+    if written & set(ids):
+        return []
+    ends = ", ".join(sorted(tokens.closing))
+    place = compared.templates.declared[0].place
+    return [f"{place} ends its turns with {ends}, and writes no token of {list(ids)}"]
+
+
+def _source_details(ids: tuple[int, ...], compared: Compared) -> list[str]:
+    """A framework that would stop at other ids than all files agree on."""
+    value = compared.source.get("eos_token_id")
+    source = value if isinstance(value, list) else [value]
+    if value is None or not ids or set(source) == set(ids):
+        return []
+    return [f"the source framework stops at {source}, the files say {list(ids)}"]
+
+
+def _card(role: str, ids: tuple[int, ...], compared: Compared) -> list[Declaration]:
+    """What the model card's code assigns; another id than the files declare is a conflict."""
+    card, vocab, found = compared.documents.card, compared.vocab, []
+    stated = [(line, f"{list(values)}", set(values)) for line, r, values in card.ids if r == role]
+    for line, named, text in card.texts:
+        number = vocab.id_of(text)
+        if named == role and compared.documents.tokenizer:
+            stated.append((line, text, set() if number is None else {number}))
+    for line, shown, numbers in stated:
+        found.append(Declaration(card.name, f"line {line}", shown))
+        if ids and (not numbers or not numbers <= set(ids)):
+            detail = f"the model card's example says {shown}, the files say {list(ids)}"
+            place = f"{card.name}, line {line}"
+            compared.findings.add("MODEL_CARD_CONFLICT", place, detail, f"{role}_token_id")
+    return found
+
+
+def _ordinary(role: str, ids: tuple[int, ...], compared: Compared) -> None:
+    ordinary = set(ids) - compared.vocab.special
+    if role != "unk" and compared.documents.tokenizer and ordinary:
+        detail = f"{sorted(ordinary)} are no special tokens of tokenizer.json"
+        code, place = f"{role.upper()}_ORDINARY", "tokenizer.json#/added_tokens"
+        compared.findings.add(code, place, detail, f"{role}_token_id", NOTE)

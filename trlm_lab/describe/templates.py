@@ -1,0 +1,117 @@
+"""The chat templates of a model directory, and what each says of special tokens, without running.
+
+A template is only split into its words here. Which token ends a turn is read off the order of the
+words: the first control token, or the word `eos_token`, that follows a use of the content.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from trlm_lab.base.plain_file import read_plain
+
+MAX_TEMPLATE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class DeclaredTemplate:
+    """A template by where it stands; `problem` says why it cannot be read."""
+
+    file: str
+    pointer: str
+    text: str
+    problem: str = ""
+
+    @property
+    def place(self) -> str:
+        """File and pointer in one text."""
+        return f"{self.file}#{self.pointer}" if self.pointer else self.file
+
+
+@dataclass(frozen=True)
+class TemplateTokens:
+    """Control tokens that a template writes; `closing` are those that may end a turn."""
+
+    written: frozenset[str]
+    closing: frozenset[str]
+    names_eos: bool
+
+
+def declared_templates(documents: Any) -> list[DeclaredTemplate]:
+    """Every chat template, in the order of the files."""
+    found = _inside("tokenizer_config.json", documents.tokenizer_config.get("chat_template"))
+    for file in ("chat_template.json", "processor_config.json", "preprocessor_config.json"):
+        found += _inside(file, documents.other.get(file, {}).get("chat_template"))
+    paths = [documents.root / "chat_template.jinja"]
+    more = documents.root / "additional_chat_templates"
+    paths += sorted(more.glob("*.jinja")) if more.is_dir() else []
+    for path in paths:
+        if path.exists():
+            name = path.relative_to(documents.root).as_posix()
+            found.append(_from_bytes(name, read_plain(path)))
+    value = documents.gguf.get("tokenizer.chat_template")
+    if isinstance(value, str):
+        pointer = "/gguf/fields/tokenizer.chat_template"
+        found.append(DeclaredTemplate("provenance.cbor", pointer, value))
+    return found
+
+
+def _inside(file: str, raw: Any) -> list[DeclaredTemplate]:
+    if raw is None:
+        return []
+    if isinstance(raw, str):
+        return [_bounded(DeclaredTemplate(file, "/chat_template", raw))]
+    if not isinstance(raw, list):
+        detail = f"a {type(raw).__name__}, neither a template nor a list of named ones"
+        return [DeclaredTemplate(file, "/chat_template", "", detail)]
+    found = []
+    for index, row in enumerate(raw):
+        pointer = f"/chat_template/{index}/template"
+        text = row.get("template") if isinstance(row, dict) else None
+        if isinstance(text, str):
+            found.append(_bounded(DeclaredTemplate(file, pointer, text)))
+        else:
+            found.append(DeclaredTemplate(file, pointer, "", "the entry holds no template"))
+    return found
+
+
+def _from_bytes(name: str, data: bytes) -> DeclaredTemplate:
+    try:
+        return _bounded(DeclaredTemplate(name, "", data.decode("utf-8")))
+    except UnicodeDecodeError as error:
+        return DeclaredTemplate(name, "", "", f"ill-formed UTF-8 at byte {error.start}")
+
+
+def _bounded(template: DeclaredTemplate) -> DeclaredTemplate:
+    size = len(template.text.encode("utf-8", "surrogatepass"))
+    if size > MAX_TEMPLATE_BYTES:
+        detail = f"{size} bytes, at most {MAX_TEMPLATE_BYTES} are read"
+        return DeclaredTemplate(template.file, template.pointer, "", detail)
+    return template
+
+
+def template_tokens(text: str, controls: frozenset[str]) -> TemplateTokens | str:
+    """What a template writes; a text says why it is no template."""
+    from jinja2 import Environment, TemplateSyntaxError
+
+    try:
+        words = list(Environment().lex(text))
+    except (TemplateSyntaxError, RecursionError) as error:
+        return f"{type(error).__name__}: {error}"
+    written: set[str] = set()
+    closing: set[str] = set()
+    after_content = names_eos = False
+    for _, kind, value in words:
+        word = value[1:-1] if kind == "string" else value
+        if kind in ("name", "string") and word == "content":
+            after_content = True
+        elif kind == "name" and value == "eos_token":
+            names_eos, after_content = True, False
+        elif kind in ("data", "string"):
+            here = sorted((at, c) for c in controls if (at := value.find(c)) >= 0)
+            written |= {control for _, control in here}
+            if here and after_content:
+                closing.add(here[0][1])
+                after_content = False
+    return TemplateTokens(frozenset(written), frozenset(closing), names_eos)

@@ -1,0 +1,158 @@
+"""Architecture, sizes, tying and rotary base: what the files say against the stored tensors."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from trlm_lab.base.config_bounds import CONFIG_BOUNDS, shown
+from trlm_lab.base.safetensors_header import StoredTensor, map_tensor
+from trlm_lab.describe.compared import Compared
+from trlm_lab.describe.receipt import NOTE, Declaration, Evidence
+
+#: Model type -> the one class of the source framework that decodes with it.
+ARCHITECTURES = {
+    "llama": "LlamaForCausalLM",
+    "mistral": "MistralForCausalLM",
+    "qwen2": "Qwen2ForCausalLM",
+    "qwen3": "Qwen3ForCausalLM",
+    "gemma2": "Gemma2ForCausalLM",
+    "gemma3_text": "Gemma3ForCausalLM",
+    "gpt2": "GPT2LMHeadModel",
+    "olmo2": "Olmo2ForCausalLM",
+    "phi3": "Phi3ForCausalLM",
+}
+
+_CONFIG = "config.json"
+EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
+_LICENCE = re.compile(r"(LICEN[CS]E|COPYING|USE_POLICY)(\.(md|txt))?\Z", re.I)
+_CHUNK = 1 << 22
+
+
+def _declared(file: str, pointer: str, row: Any, key: str) -> list[Declaration]:
+    return [Declaration(file, pointer, row[key])] if key in row else []
+
+
+def architecture(compared: Compared) -> Evidence:
+    """Family and class must both be given and belong together."""
+    config, gguf = compared.documents.config, compared.documents.gguf
+    kind, classes = config.get("model_type"), config.get("architectures")
+    publisher = _declared(_CONFIG, "/model_type", config, "model_type")
+    publisher += _declared(_CONFIG, "/architectures", config, "architectures")
+    key = "general.architecture"
+    publisher += _declared("provenance.cbor", f"/gguf/fields/{key}", gguf, key)
+    field, add = "architecture", compared.findings.add
+    if not isinstance(kind, str) or not isinstance(classes, list) or not classes:
+        detail = "model_type and architectures must both be given"
+        add("ARCHITECTURE_MISSING", f"{_CONFIG}#/architectures", detail, field)
+    elif len(classes) > 1 or ARCHITECTURES.get(kind, classes[0]) != classes[0]:
+        detail = f"model_type {kind!r} beside the architectures {shown(classes)}"
+        add("ARCHITECTURE_CONFLICT", f"{_CONFIG}#/architectures", detail, field)
+    elif gguf.get(key, kind) != kind:
+        detail = f"model_type {kind!r} of a GGUF file whose architecture is {gguf[key]!r}"
+        add("ARCHITECTURE_CONFLICT", f"{_CONFIG}#/model_type", detail, field)
+    else:
+        return Evidence(field, tuple(publisher), chosen=classes[0])
+    return Evidence(field, tuple(publisher))
+
+
+def vocabulary_size(compared: Compared) -> Evidence:
+    """Embedding and head have `vocab_size` rows, and no token lies beyond them."""
+    documents, vocab, field = compared.documents, compared.vocab, "vocab_size"
+    size: Any = documents.config.get(field)
+    publisher = _declared(_CONFIG, "/vocab_size", documents.config, field)
+    if documents.tokenizer:
+        publisher.append(Declaration("tokenizer.json", "/model/vocab", vocab.size))
+    rows = []
+    for name in (EMBEDDING, HEAD):
+        stored = compared.tensors.get(name)
+        if stored is not None and len(stored.info.shape) == 2:
+            rows.append(stored.info.shape[0])
+            publisher.append(Declaration(stored.path.name, name, stored.info.shape[0]))
+    key = "llama.vocab_size"
+    publisher += _declared("provenance.cbor", f"/gguf/fields/{key}", documents.gguf, key)
+    problem = CONFIG_BOUNDS[field].problem(size)
+    place = f"{_CONFIG}#/vocab_size"
+    if problem:
+        compared.findings.add("VOCAB_CONFLICT", place, f"vocab_size: {problem}", field)
+        return Evidence(field, tuple(publisher))
+    stated = {*rows, documents.gguf.get(key, size)}
+    sound = vocab.size <= size and stated <= {size}
+    if not sound:
+        # A padded embedding may be larger than the tokenizer; never the other way round.
+        detail = "; ".join(f"{d.place} says {d.value}" for d in publisher)
+        compared.findings.add("VOCAB_CONFLICT", place, detail, field)
+    return Evidence(field, tuple(publisher), chosen=size if sound else None)
+
+
+def tied_embeddings(compared: Compared) -> Evidence:
+    """A tied head is absent or a copy byte by byte; an untied one is stored."""
+    config, field = compared.documents.config, "tie_word_embeddings"
+    flag = config.get(field)
+    publisher = _declared(_CONFIG, f"/{field}", config, field)
+    embedding, head = compared.tensors.get(EMBEDDING), compared.tensors.get(HEAD)
+    if embedding is None:
+        return Evidence(field, tuple(publisher), undefined=_open(flag))
+    copy = "absent" if head is None else _copy(embedding, head)
+    publisher.append(Declaration((head or embedding).path.name, HEAD, copy))
+    place, add = f"{_CONFIG}#/{field}", compared.findings.add
+    if flag is True and copy.startswith("different"):
+        detail = f"the head is tied to the embedding, and stored as a {copy}"
+        add("TIED_CONFLICT", place, detail, field)
+    elif flag is False and head is None:
+        add("TIED_CONFLICT", place, "the head is not tied, and not stored either", field)
+    elif flag is True and head is not None:
+        add("TIED_COPY", place, "the tied head is stored as an identical copy", field, NOTE)
+    chosen = None if compared.findings.about(field) else flag
+    return Evidence(field, tuple(publisher), undefined=_open(flag), chosen=chosen)
+
+
+def _open(flag: Any) -> str:
+    return "config.json leaves it to the source framework" if flag is None else ""
+
+
+def _copy(embedding: StoredTensor, head: StoredTensor) -> str:
+    if embedding.info.dtype != head.info.dtype or embedding.info.shape != head.info.shape:
+        return f"different copy, {head.info.dtype} {list(head.info.shape[:8])}"
+    one, two = (map_tensor(s.path, s.info).reshape(-1).view(np.uint8) for s in (embedding, head))
+    for low in range(0, one.size, _CHUNK):
+        differ = np.flatnonzero(one[low : low + _CHUNK] != two[low : low + _CHUNK])
+        if differ.size:
+            return f"different copy, from byte {low + int(differ[0])} on"
+    return "identical copy"
+
+
+def rotary_base(compared: Compared) -> Evidence:
+    """All places give one rotary base, as float32."""
+    documents, field = compared.documents, "rope_theta"
+    publisher = _declared(_CONFIG, "/rope_theta", documents.config, field)
+    for key in ("rope_parameters", "rope_scaling"):
+        inner = documents.config.get(key)
+        if isinstance(inner, dict):
+            publisher += _declared(_CONFIG, f"/{key}/rope_theta", inner, field)
+    name = "llama.rope.freq_base"
+    publisher += _declared("provenance.cbor", f"/gguf/fields/{name}", documents.gguf, name)
+    stated = [d for d in publisher if d.value is not None]
+    good = [d for d in stated if not CONFIG_BOUNDS[field].problem(d.value)]
+    values = {float(np.float32(d.value)) for d in good}
+    if len(values) > 1:
+        detail = "; ".join(f"{d.place} says {d.value!r}" for d in good)
+        compared.findings.add("ROPE_CONFLICT", good[0].place, detail, field)
+    undefined = "" if stated else "config.json leaves it to the source framework"
+    chosen = next(iter(values)) if len(values) == 1 and len(good) == len(stated) else None
+    return Evidence(field, tuple(publisher), undefined=undefined, chosen=chosen)
+
+
+def licence(compared: Compared) -> Evidence:
+    """Whether a licence text or the card says under what terms the weights come."""
+    root, card = compared.documents.root, compared.documents.card
+    names = sorted(p.name for p in root.iterdir() if _LICENCE.match(p.name))
+    publisher = [Declaration(name, "", "text") for name in names]
+    if card.licence:
+        publisher.append(Declaration(card.name, "license", card.licence))
+    if not publisher:
+        detail = "neither a licence text nor a model card that names one"
+        compared.findings.add("LICENCE_MISSING", root.name, detail, "licence", NOTE)
+    return Evidence("licence", tuple(publisher), undefined="" if publisher else "no file says")

@@ -1,0 +1,100 @@
+"""The files of a tokenizer against one another: added tokens, vocabularies, merge tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trlm_lab.base.plain_file import open_plain
+from trlm_lab.describe.compared import Compared
+from trlm_lab.describe.receipt import Declaration, Evidence
+from trlm_lab.describe.tokenizer_check import tokenizer_findings
+
+_FIELD = "tokenizer"
+_MAIN = "tokenizer.json"
+MAX_MERGES_BYTES = 64 << 20
+
+
+def tokenizer_evidence(compared: Compared) -> Evidence:
+    """Model type, class and files; every disagreement between the files is a finding."""
+    documents = compared.documents
+    publisher = []
+    model = documents.tokenizer.get("model")
+    if isinstance(model, dict):
+        publisher.append(Declaration(_MAIN, "/model/type", model.get("type")))
+    if "tokenizer_class" in documents.tokenizer_config:
+        value = documents.tokenizer_config["tokenizer_class"]
+        publisher.append(Declaration("tokenizer_config.json", "/tokenizer_class", value))
+    key = "tokenizer.ggml.model"
+    if key in documents.gguf:
+        place = f"/gguf/fields/{key}"
+        publisher.append(Declaration("provenance.cbor", place, documents.gguf[key]))
+    if documents.tokenizer:
+        compared.findings.rows += tokenizer_findings(documents.tokenizer, _MAIN)
+        _added_tokens(compared)
+        publisher += _second_vocabulary(compared) + _second_merges(compared)
+    undefined = "" if publisher else "no file declares it"
+    chosen = None
+    if not compared.findings.about(_FIELD) and isinstance(model, dict):
+        chosen = model.get("type")
+    return Evidence(_FIELD, tuple(publisher), undefined=undefined, chosen=chosen)
+
+
+def _added_tokens(compared: Compared) -> None:
+    documents, vocab = compared.documents, compared.vocab
+    table = documents.tokenizer_config.get("added_tokens_decoder")
+    rows = [
+        (f"tokenizer_config.json#/added_tokens_decoder/{key}", key, _content(row))
+        for key, row in (table if isinstance(table, dict) else {}).items()
+    ]
+    rows += [
+        (f"added_tokens.json#/{text}", str(number), text)
+        for text, number in documents.other.get("added_tokens.json", {}).items()
+    ]
+    for place, key, text in rows:
+        number = None if text is None else vocab.id_of(text)
+        if text is None or str(number) != key:
+            detail = f"id {key[:40]} is {text!r}, which {_MAIN} gives the id {number}"
+            compared.findings.add("ADDED_TOKEN_ID", place, detail, _FIELD)
+
+
+def _content(row: Any) -> str | None:
+    text = row.get("content") if isinstance(row, dict) else None
+    return text if isinstance(text, str) else None
+
+
+def _second_vocabulary(compared: Compared) -> list[Declaration]:
+    second = compared.documents.other.get("vocab.json")
+    if second is None:
+        return []
+    ids, added = compared.vocab.ids, compared.vocab.added
+    wrong = next((t for t, n in second.items() if compared.vocab.id_of(t) != n), None)
+    absent = next((t for t in ids if t not in second and t not in added), None)
+    if wrong is not None or absent is not None:
+        text = str(absent if wrong is None else wrong)
+        numbers = f"{str(second.get(text))[:40]} in vocab.json, {ids.get(text)} in {_MAIN}"
+        place, detail = "vocab.json", f"the token {text!r} is {numbers}"
+        compared.findings.add("TOKENIZER_CONFLICT", place, detail, _FIELD)
+    return [Declaration("vocab.json", "", f"{len(second)} tokens")]
+
+
+def _second_merges(compared: Compared) -> list[Declaration]:
+    path = compared.documents.root / "merges.txt"
+    model = compared.documents.tokenizer.get("model")
+    first = model.get("merges") if isinstance(model, dict) else None
+    if not path.exists():
+        return []
+    with open_plain(path) as stream:
+        lines = stream.read(MAX_MERGES_BYTES).decode("utf-8", "replace").splitlines()
+    second = [line for line in lines if line.strip() and not line.startswith("#version")]
+    if isinstance(first, list):
+        texts = [" ".join(map(str, m)) if isinstance(m, list) else str(m) for m in first]
+        if texts != second:
+            at = _first_difference(texts, second)
+            detail = f"merge {at} differs from {_MAIN}, which has {len(texts)} merges"
+            compared.findings.add("TOKENIZER_CONFLICT", path.name, detail, _FIELD)
+    return [Declaration(path.name, "", f"{len(second)} merges")]
+
+
+def _first_difference(one: list[str], two: list[str]) -> int:
+    pairs = zip(one, two, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(two)))

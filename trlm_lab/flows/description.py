@@ -1,0 +1,40 @@
+"""The document of `trlm describe`: evidence and conflicts, and what is run if none stops."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.describe import ConflictReceipt, Resolution, evidence_table
+from trlm_lab.errors import ConflictError
+from trlm_lab.flows.acquisition import acquire_source, describe_source
+from trlm_lab.flows.progress import Board
+from trlm_lab.flows.workspace import Workspace
+
+
+def described_document(source: str, resolutions: Sequence[Resolution] = ()) -> dict[str, Any]:
+    """`conflicts` (the receipt), `evidence` (its table), `config`, `origins`, `framework`.
+
+    A conflict is no error here: `config` is None then. Other faults raise as `acquire` does.
+    """
+    try:
+        with tempfile.TemporaryDirectory() as scratch, Board() as board:
+            ws = Workspace(Path(scratch), board, resolutions=tuple(resolutions))
+            described = describe_source(ws, acquire_source(ws, source))
+    except ConflictError as error:
+        receipt = error.facts.get("receipt")
+        if not isinstance(receipt, ConflictReceipt):
+            raise
+        return {**_shown(receipt.to_map()), "config": None, "origins": {}, "framework": ""}
+    return {
+        **_shown(described.receipt),
+        "config": described.config.to_map(),
+        "origins": {d.name: d.origin for d in described.defaults.values},
+        "framework": described.defaults.framework,
+    }
+
+
+def _shown(receipt: dict[str, Any]) -> dict[str, Any]:
+    return {"conflicts": receipt, "evidence": evidence_table(receipt)}
