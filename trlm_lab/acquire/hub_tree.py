@@ -68,6 +68,13 @@ def list_tree(client: HubClient, repo: str, commit: str, profile: TreeProfile) -
         HubLimitError: more, larger or deeper than the limits.
         HubUnreachableError: no answer.
     """
+    files = list_files(client, repo, commit)
+    fetched, left_out = _judge(files, profile, f"hf:{repo}@{commit}")
+    return HubTree(commit, files, fetched, left_out)
+
+
+def list_files(client: HubClient, repo: str, commit: str) -> tuple[HubFile, ...]:
+    """Every file of the tree, sorted by path, whatever it is; raises as `list_tree`."""
     where = f"hf:{repo}@{commit}"
     with hub_errors(where):
         entries = client.api.list_repo_tree(repo, recursive=True, revision=commit)
@@ -75,8 +82,7 @@ def list_tree(client: HubClient, repo: str, commit: str, profile: TreeProfile) -
     files = tuple(sorted(_files(listed, where), key=lambda f: f.path.encode()))
     _require_folders(listed, files, where)
     _require_limits(files, client.limits, where)
-    fetched, left_out = _judge(files, profile, where)
-    return HubTree(commit, files, fetched, left_out)
+    return files
 
 
 def _files(listed: list[Any], where: str) -> Iterator[HubFile]:

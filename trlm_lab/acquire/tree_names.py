@@ -21,6 +21,7 @@ _WEIGHTS = re.compile(r"model(-[0-9]{5}-of-[0-9]{5})?\.safetensors\Z")
 INDEX = "model.safetensors.index.json"
 #: What the publisher did not put there: a clone's own data, a download client's, a desktop's.
 BOOKKEEPING = {".git", ".cache", ".gitattributes", ".gitignore", ".DS_Store"}
+_PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".pdf", ".md"}
 _REFUSED = {
     ".py", ".pyc", ".pyd", ".so", ".sh", ".exe", ".dll", ".dylib", ".js", ".jar", ".bin", ".pt",
     ".pth", ".ckpt", ".pkl", ".pickle", ".joblib", ".npy", ".npz", ".h5", ".msgpack", ".ot",
@@ -37,6 +38,11 @@ def name_use(name: str) -> Use:
     if name == INDEX:
         return "index"
     return "bookkeeping" if name.split("/")[0] in BOOKKEEPING else "other"
+
+
+def is_document(name: str) -> bool:
+    """Whether people read this file and no program does: cards, licences, pictures."""
+    return bool(_EVIDENCE.match(name)) or PurePosixPath(name).suffix.lower() in _PICTURES
 
 
 def name_problem(name: str) -> str:

@@ -91,3 +91,21 @@ class LicenceDecisionError(Refused):
     code = "LICENCE_DECISION"
     rule = "{detail}"
     fix = "review this source's licence and write its hashes into the decision"
+
+
+class NotObservableError(Refused):
+    """A source that cannot drift."""
+
+    code = "NOT_OBSERVABLE"
+    rule = (
+        "the source is generated or pinned by hash; there is no name that could come to mean more"
+    )
+    fix = "observe a Hub repository, a directory or a GGUF file"
+
+
+class NotAcquiredError(Refused):
+    """A source of which no snapshot is in the cache."""
+
+    code = "NOT_ACQUIRED"
+    rule = "no snapshot of {pin} is in the cache"
+    fix = "acquire it first: `trlm acquire SOURCE --out DIR`"

@@ -94,7 +94,7 @@ def _acquisition(store: ReceiptStore, node_id: str, node: Node) -> bytes:
     return provenance_statement(
         [Subject(_text(f["path"]), f["sha256"]) for f in files],
         source=node.metadata["pin"],
-        materials=[Subject(_text(m["path"]), m["sha256"]) for m in facts.get("materials", [])],
+        materials=[Subject(_text(m["name"]), m["sha256"]) for m in facts.get("materials", [])],
         converter=facts.get("converter", {}),
         receipt=node_id,
     )

@@ -12,6 +12,7 @@ from trlm_lab.errors import CommandLineError, InternalError, SystemRefusedError,
 from trlm_lab.flows.cli import (
     attestation,
     container,
+    drift,
     evidence,
     golden,
     machine,
@@ -39,7 +40,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for room in (runs, source, container, golden, stages, evidence, attestation, machine):
+for room in (runs, source, container, golden, stages, evidence, attestation, drift, machine):
     room.register(app)
 
 

@@ -1,0 +1,138 @@
+"""What a source says now: an observation, with every change of behaviour by field."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.acquire.hub.conftest import QUICK, REPO, TREE, acquired
+from tests.acquire.hub.server import Repository
+from trlm_lab.acquire import Drift, acquire, newest_snapshot, observe, recorded_pin, verify_snapshot
+from trlm_lab.acquire.json_changes import json_changes
+from trlm_lab.errors import NotAcquiredError, NotObservableError, SourceMissingError
+from trlm_lab.flows.drift import observe_source
+from trlm_lab.receipts import ReceiptStore, verify_store
+
+SPEC = f"hf:{REPO}"
+
+
+def drift() -> Drift:
+    return observe(newest_snapshot(recorded_pin(SPEC)), SPEC, QUICK)
+
+
+def test_nothing_moved(tiny: Repository) -> None:
+    acquired()
+    assert not drift().moved
+    assert drift().changes == ()
+
+
+def test_a_changed_eos_is_behaviour_and_named_by_field(tiny: Repository) -> None:
+    snapshot = acquired()
+    tiny.commit(TREE | {"generation_config.json": b'{"eos_token_id": [2, 7]}'})
+    seen = drift()
+    assert seen.behaviour
+    (change,) = seen.changes
+    assert (change.path, change.change) == ("generation_config.json", "changed")
+    assert change.fields == (("/eos_token_id", "2", "[2, 7]"),)
+    assert seen.pinned == snapshot.provenance["hub"]["commit"]
+    verify_snapshot(snapshot.root)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("README.md", "documentary"),
+        ("LICENSE", "licence"),
+        ("additional_chat_templates/tools.jinja", "behaviour"),
+        ("model.safetensors", "behaviour"),
+        ("tokenizer.json", "behaviour"),
+        ("picture.png", "documentary"),
+        ("unknown.yaml", "behaviour"),
+        ("modeling_tiny.py", "behaviour"),
+    ],
+)
+def test_every_kind_of_file(tiny: Repository, path: str, kind: str) -> None:
+    acquired()
+    tiny.commit(TREE | {path: b"something else"})
+    seen = drift()
+    (change,) = seen.changes
+    assert (change.path, change.kind) == (path, kind)
+    assert change.change == ("changed" if path in TREE else "added")
+    assert seen.behaviour == (kind == "behaviour")
+
+
+def test_a_removed_file(tiny: Repository) -> None:
+    acquired()
+    tiny.commit({k: v for k, v in TREE.items() if k != "generation_config.json"})
+    assert [(c.path, c.change) for c in drift().changes] == [("generation_config.json", "removed")]
+
+
+def test_an_observation_is_a_receipt_and_mutates_nothing(tiny: Repository, tmp_path: Path) -> None:
+    acquired()
+    tiny.commit(TREE | {"README.md": b"new"})
+    store = ReceiptStore(tmp_path / "store")
+    kept = store.add("observation", {"x": 1}, [])
+    seen, node = observe_source(SPEC, tmp_path / "store", QUICK)
+    facts = store.get(node)
+    assert facts.type == "drift"
+    assert store.get_value(facts.metadata["changes_blob"]) == seen.to_map()
+    assert store.get(kept).metadata == {"x": 1}
+    assert "utc" not in str(facts.metadata)
+    report = verify_store(tmp_path / "store")
+    assert [f.code for f in report.findings if f.level == "error"] == ["RECEIPT_MISSING"]
+
+
+def test_not_acquired(tiny: Repository) -> None:
+    with pytest.raises(NotAcquiredError):
+        observe_source(SPEC)
+
+
+def test_not_observable(tiny: Repository) -> None:
+    acquire("synthetic:llama-small")
+    with pytest.raises(NotObservableError):
+        observe_source("synthetic:llama-small")
+
+
+def test_a_directory_that_changed(tiny: Repository, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    for name, data in TREE.items():
+        (model / name).parent.mkdir(parents=True, exist_ok=True)
+        (model / name).write_bytes(data)
+    acquire(str(model))
+    assert not observe_source(str(model))[0].moved
+    (model / "config.json").write_text(json.dumps({"model_type": "llama", "eos_token_id": 3}))
+    (model / "added_tokens.json").write_text("{}")
+    (model / "LICENSE").unlink()
+    seen, _ = observe_source(f"dir:{model}")
+    rows = {(c.path, c.change, c.fields) for c in seen.changes}
+    assert rows == {
+        ("config.json", "changed", (("/eos_token_id", "", "3"),)),
+        ("added_tokens.json", "added", ()),
+        ("LICENSE", "removed", ()),
+    }
+    model.rename(tmp_path / "elsewhere")
+    with pytest.raises(SourceMissingError):
+        observe_source(f"dir:{model}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rows"),
+    [
+        (b'{"a": 1}', b'{"a": 1}', ()),
+        (b'{"a": 1}', b'{"a": 1.0}', (("/a", "1", "1.0"),)),
+        (b'{"a": 1}', b'{"a": true}', (("/a", "1", "true"),)),
+        (b'{"a": null}', b"{}", (("/a", "null", ""),)),
+        (b'{"a/b": {"~": [1, 2]}}', b'{"a/b": {"~": [1, 3]}}', (("/a~1b/~0/1", "2", "3"),)),
+        (b'{"a": [1]}', b'{"a": [1, 2]}', (("/a", "[1]", "[1, 2]"),)),
+        (b"{}", b"{", (("", "", "not comparable: JSON"),)),
+    ],
+)
+def test_json_changes(old: bytes, new: bytes, rows: tuple[tuple[str, str, str], ...]) -> None:
+    assert json_changes(old, new) == rows
+
+
+def test_many_changes_are_counted_not_listed() -> None:
+    new = json.dumps({str(i): i for i in range(1000)}).encode()
+    rows = json_changes(b"{}", new)
+    assert len(rows) == 51
+    assert rows[-1][2] == "and more"

@@ -1,0 +1,47 @@
+"""`trlm drift PIN`: look at a source again and write down what is seen; nothing else changes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from trlm_lab.acquire import Drift, HubLimits, newest_snapshot, observe, recorded_pin
+from trlm_lab.base.home import trlm_home
+from trlm_lab.receipts import ReceiptStore
+
+OBSERVATIONS = "observations"
+
+
+def observe_source(
+    spec: str, directory: Path | None = None, limits: HubLimits | None = None
+) -> tuple[Drift, str]:
+    """Observe a source, and store the observation; returns it with its node id.
+
+    The node goes into the store at `directory`, or into the cache's own store of observations. An
+    existing promotion keeps its root: a new node has no parents there.
+
+    Raises:
+        SourceSpecError: no such form.
+        NotAcquiredError: the source was never acquired here.
+        NotObservableError: the source cannot drift.
+        HubUnreachableError, HubNotFoundError: the Hub does not answer.
+    """
+    snapshot = newest_snapshot(recorded_pin(spec))
+    drift = observe(snapshot, spec, limits)
+    store = ReceiptStore(directory or trlm_home() / OBSERVATIONS)
+    observation = store.add(
+        "observation", {"time_blob": store.put_value({"utc": datetime.now(UTC).isoformat()})}, []
+    )
+    node = store.add(
+        "drift",
+        {
+            "pin": drift.pin,
+            "snapshot_id": snapshot.snapshot_id,
+            "pinned": drift.pinned,
+            "observed": drift.observed,
+            "behaviour": drift.behaviour,
+            "changes_blob": store.put_value(drift.to_map()),
+        },
+        [observation],
+    )
+    return drift, node
