@@ -31,7 +31,9 @@ PYTHON
 }
 
 find_python() {
-  for name in ${PYTHON:-python3 python3.13 python3.12 python3.11}; do
+  local candidates=(python3 python3.13 python3.12 python3.11) name
+  [ -z "${PYTHON:-}" ] || candidates=("$PYTHON")
+  for name in "${candidates[@]}"; do
     suits "$name" && echo "$name" && return
   done
   stop "${PYTHON:+PYTHON=$PYTHON is no }Python 3.11 to 3.13 with venv (Debian, Ubuntu: apt-get install python3-venv)"
@@ -82,6 +84,8 @@ install() {
   wait "$child" || status=$?
   trap - INT TERM
   if [ "$status" != 0 ]; then
+    # It ended by itself, so what it had installed before is whole.
+    rm -f .venv/installing
     stop "Python packages; pip says: $(grep -m 1 ERROR "$log" || tail -n 1 "$log") (all of it: $log; is there a network?)"
   fi
 }
@@ -106,8 +110,10 @@ if ! stamped "$purpose" && ! stamped test; then
   printf '%s' "$wanted" >".venv/installed-$purpose"
 fi
 
+# Its last line is kept, to say what is wrong with a browser that is there.
 has_browser() {
-  .venv/bin/python -c 'from trlm_lab.backends.browser.find import find_chromium; find_chromium()' >/dev/null 2>&1
+  lack=$(.venv/bin/python -c 'from trlm_lab.backends.browser.find import find_chromium; find_chromium()' 2>&1) ||
+    { lack=$(tail -n 1 <<<"$lack") && return 1; }
 }
 
 # The way to root rights that asks nobody: none needed, sudo without a password, or no way.
@@ -137,7 +143,7 @@ bring_browser() {
 if ! has_browser; then
   bring_browser >>"$log" 2>&1
   has_browser ||
-    say "missing: a browser (try: .venv/bin/playwright install --with-deps chromium, or set TRLM_CHROMIUM; log: $log)"
+    say "missing: a browser (${lack##*Error: }; try: .venv/bin/playwright install --with-deps chromium, or set TRLM_CHROMIUM; log: $log)"
 fi
 command -v rustc >/dev/null ||
   say "no rustc: the native engine will be NOT_SUPPORTED (https://rustup.rs brings it); WASM needs none"

@@ -5,10 +5,16 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
+from itertools import chain
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from trlm_lab.backends import build_peer
 
 ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -27,17 +33,57 @@ def requirement_names(rows: list[str]) -> set[str]:
     return {re.split(r"[<>=!~\[; ]", row)[0].lower().replace("_", "-") for row in rows}
 
 
-def test_every_dependency_is_pinned() -> None:
+def pins() -> dict[str, str]:
+    """Version of each pinned package, by normalised name."""
     lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line]
     assert all(re.match(r"[A-Za-z0-9._-]+==\S+$", line) for line in lines)
-    pinned = requirement_names(lines)
+    return {canonicalize_name(n): v for n, _, v in (line.partition("==") for line in lines)}
+
+
+def closure(rows: list[str]) -> dict[str, str]:
+    """Version of every installed package that these requirements reach, by normalised name."""
+    found: dict[str, str] = {}
+    seen: set[tuple[str, str]] = set()
+    waiting = [Requirement(row) for row in rows]
+    while waiting:
+        one = waiting.pop()
+        for extra in ("", *one.extras):
+            if (one.name, extra) in seen:
+                continue
+            seen.add((one.name, extra))
+            try:
+                here = metadata.distribution(one.name)
+            except metadata.PackageNotFoundError:
+                continue  # the peer, where it was not built
+            found[canonicalize_name(one.name)] = here.version
+            for row in map(Requirement, here.requires or []):
+                if row.marker is None or row.marker.evaluate({"extra": extra}):
+                    waiting.append(row)
+    return found
+
+
+def test_everything_that_gets_installed_is_pinned() -> None:
+    """Not only what pyproject names: all that it brings along, and the tools of the builds."""
     project = PYPROJECT["project"]
-    wanted = list(project["dependencies"])
-    for extra, rows in project["optional-dependencies"].items():
-        if extra != "peers":  # built from source at an exact version of its own
-            wanted += rows
-    assert requirement_names(wanted) <= pinned
-    assert "torch==2.13.0" in lines
+    wanted = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    pinned = pins()
+    assert requirement_names(wanted) <= set(pinned)
+    installed = closure(wanted)
+    assert len(installed) > 80
+    # A build of torch carries its index in a local part of the version.
+    differing = {n: v for n, v in installed.items() if v.partition("+")[0] != pinned.get(n)}
+    assert differing == {}
+    tools = {"pip", "setuptools", "scikit-build-core", "cmake", "ninja"}
+    assert tools <= set(pinned)
+    assert pinned["torch"] == "2.13.0"
+    assert pinned["llama-cpp-python"] == build_peer.VERSION
+
+
+def test_setup_and_build_use_the_pins() -> None:
+    setup = (ROOT / "tools" / "setup.sh").read_text()
+    assert setup.count("-m pip") == setup.count("pip --version") + 1
+    assert "--build-constraint constraints.txt" in setup
+    assert build_peer.constraints() == ROOT / "constraints.txt"
 
 
 def test_environment_file_agrees_with_the_project() -> None:
