@@ -170,3 +170,11 @@ def test_an_exported_snapshot_is_used_where_it_lies(tmp_path: Path) -> None:
     assert again.snapshot_id == snapshot.snapshot_id
     with pytest.raises(errors.SourceSpecError, match="does not exist yet"):
         export_snapshot(snapshot, copy.root)
+
+
+def test_lfs_pointers_are_no_weights(model: Path) -> None:
+    oid = "ab" * 32
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize 4096\n"
+    (model / "model.safetensors").write_text(pointer)
+    with pytest.raises(errors.LfsPointerError, match=oid):
+        acquire(str(model))

@@ -32,7 +32,7 @@ def test_every_form_is_parsed(spec: str, scheme: str, locator: str) -> None:
     assert (pin.scheme, pin.locator) == (scheme, locator)
 
 
-@pytest.mark.parametrize("spec", ["", "nothing", "hf:owner/name", "py:", "ftp:x"])
+@pytest.mark.parametrize("spec", ["", "nothing", "https://host.test/model", "py:", "ftp:x"])
 def test_another_form_is_a_source_spec_error(spec: str) -> None:
     with pytest.raises(errors.SourceSpecError, match="py:PACKAGE, gguf:FILE") as caught:
         parse_source(spec)

@@ -7,35 +7,17 @@ the bookkeeping of version control and download clients at the top is passed ove
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from trlm_lab.errors import TreeError
+from trlm_lab.acquire.lfs_pointer import MOST_BYTES, read_pointer
+from trlm_lab.acquire.tree_names import BOOKKEEPING, INDEX, name_problem, name_use
+from trlm_lab.errors import LfsPointerError, TreeError, TrlmError
 
 MAX_FILES = 4096
 MAX_DEPTH = 4
 MAX_FILE_BYTES = 64 << 30
 MAX_TOTAL_BYTES = 256 << 30
-
-#: Taken byte for byte. Optional and conflicting declarations are kept, never chosen between.
-_TAKEN = {
-    "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json",
-    "special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt", "tokenizer.model",
-    "chat_template.jinja", "chat_template.json", "processor_config.json",
-    "preprocessor_config.json",
-}  # fmt: skip
-_EVIDENCE = re.compile(r"(LICEN[CS]E|NOTICE|COPYING|README|USE_POLICY)(\.(md|txt))?\Z", re.I)
-_TEMPLATES = re.compile(r"additional_chat_templates/[^/]+\.jinja\Z")
-_WEIGHTS = re.compile(r"model(-[0-9]{5}-of-[0-9]{5})?\.safetensors\Z")
-INDEX = "model.safetensors.index.json"
-#: What the publisher did not put there: a clone's own data, a download client's, a desktop's.
-_BOOKKEEPING = {".git", ".cache", ".gitattributes", ".gitignore", ".DS_Store"}
-_REFUSED = {
-    ".py", ".pyc", ".pyd", ".so", ".sh", ".exe", ".dll", ".dylib", ".js", ".jar", ".bin", ".pt",
-    ".pth", ".ckpt", ".pkl", ".pickle", ".joblib", ".npy", ".npz", ".h5", ".msgpack", ".zip",
-    ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar", ".whl",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,10 +32,11 @@ class ModelTree:
 
 
 def read_tree(root: Path) -> ModelTree:
-    """Enumerate and judge a model directory; no file is opened.
+    """Enumerate and judge a model directory; no file is opened but the smallest, for pointers.
 
     Raises:
         TreeError: a link, a refused kind of file, a limit, or no config or weights.
+        LfsPointerError: a Git LFS pointer where the object should be.
     """
     tree, problems = judged_tree(root)
     if problems:
@@ -64,30 +47,27 @@ def read_tree(root: Path) -> ModelTree:
     return tree
 
 
-def judged_tree(root: Path) -> tuple[ModelTree, list[TreeError]]:
+def judged_tree(root: Path) -> tuple[ModelTree, list[TrlmError]]:
     """The tree with every problem of it; a directory that lacks files has none for that."""
-    problems: list[TreeError] = []
+    problems: list[TrlmError] = []
     names = _walk(root, problems)
-    weights = tuple(name for name in names if _WEIGHTS.match(name))
-    taken = tuple(
-        name for name in names if name in _TAKEN or _EVIDENCE.match(name) or _TEMPLATES.match(name)
-    )
-    used = {*weights, *taken, INDEX}
-    ignored = tuple(name for name in names if name not in used)
+    weights = tuple(name for name in names if name_use(name) == "weights")
+    taken = tuple(name for name in names if name_use(name) == "taken")
+    ignored = tuple(name for name in names if name_use(name) == "other")
     return ModelTree(root, weights, taken, ignored, INDEX in names), problems
 
 
-def _walk(root: Path, problems: list[TreeError]) -> list[str]:
+def _walk(root: Path, problems: list[TrlmError]) -> list[str]:
     names: list[str] = []
     total = 0
     pending = [(root, 1)]
     while pending:
         folder, depth = pending.pop()
         for path in sorted(folder.iterdir()):
-            detail = _problem(path, depth)
-            if detail:
-                problems.append(TreeError(where=str(path), detail=detail))
-            elif depth == 1 and path.name in _BOOKKEEPING:
+            problem = _problem(root, path, depth)
+            if problem:
+                problems.append(problem)
+            elif depth == 1 and path.name in BOOKKEEPING:
                 continue
             elif path.is_dir():
                 pending.append((path, depth + 1))
@@ -101,19 +81,27 @@ def _walk(root: Path, problems: list[TreeError]) -> list[str]:
     return sorted(names)
 
 
-def _problem(path: Path, depth: int) -> str:
+def _problem(root: Path, path: Path, depth: int) -> TrlmError | None:
+    detail = _rule(root, path, depth)
+    if detail:
+        return TreeError(where=str(path), detail=detail)
+    if path.is_file() and path.stat().st_size <= MOST_BYTES:
+        pointer = read_pointer(path)
+        if pointer is not None:
+            return LfsPointerError(where=str(path), oid=pointer.oid, size=pointer.size)
+    return None
+
+
+def _rule(root: Path, path: Path, depth: int) -> str:
     if path.is_symlink():
         return "this is a link"
-    submodule = path.name == ".git" and (depth > 1 or not path.is_dir())
-    if submodule or path.name == ".gitmodules":
+    if path.name == ".git" and (depth > 1 or not path.is_dir()):
         return "this belongs to a submodule, whose files no revision of this tree pins"
     if path.is_dir():
         return f"deeper than {MAX_DEPTH} folders" if depth >= MAX_DEPTH else ""
     if not path.is_file():
         return "this is no plain file"
-    if path.suffix.lower() in _REFUSED:
-        return f"{path.suffix} files are code, pickles or archives"
-    if depth == 1 and path.suffix == ".safetensors" and not _WEIGHTS.match(path.name):
-        return "a second set of weights beside model*.safetensors; no rule says which one is meant"
     size = path.stat().st_size
-    return f"{size} bytes are above the limit" if size > MAX_FILE_BYTES else ""
+    if size > MAX_FILE_BYTES:
+        return f"{size} bytes are above the limit"
+    return name_problem(path.relative_to(root).as_posix())

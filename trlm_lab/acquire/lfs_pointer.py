@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 #: The specification bounds a pointer at 1024 bytes.
-_MOST = 1024
+MOST_BYTES = 1024
 _VERSION = b"version https://git-lfs.github.com/spec/v1\n"
 _OID = re.compile(rb"^oid sha256:([0-9a-f]{64})$", re.M)
 _SIZE = re.compile(rb"^size ([0-9]{1,19})$", re.M)
@@ -24,8 +24,8 @@ class LfsPointer:
 def read_pointer(path: Path) -> LfsPointer | None:
     """The pointer at `path`, or None where the file is something else."""
     with path.open("rb") as stream:
-        data = stream.read(_MOST + 1)
-    if len(data) > _MOST or not data.startswith(_VERSION):
+        data = stream.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES or not data.startswith(_VERSION):
         return None
     oid, size = _OID.search(data), _SIZE.search(data)
     if oid is None or size is None:

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.acquire.directory_tree import INDEX, ModelTree
+from trlm_lab.acquire.directory_tree import ModelTree
 from trlm_lab.acquire.safetensors_check import require_safetensors
+from trlm_lab.acquire.tree_names import INDEX
 from trlm_lab.base import strict_json
 from trlm_lab.base.safetensors_header import StoredTensor, TensorInfo, read_header
 from trlm_lab.errors import SafetensorsDtypeError, ShardError, TrlmError

@@ -9,7 +9,7 @@ from typing import Any
 
 from trlm_lab.acquire.approval import Approve, approve_all
 from trlm_lab.acquire.directory_snapshot import DIRECTORY_VERSION, convert_directory
-from trlm_lab.acquire.directory_tree import INDEX, ModelTree, read_tree
+from trlm_lab.acquire.directory_tree import ModelTree, read_tree
 from trlm_lab.acquire.gguf_snapshot import CONVERTER_VERSION, convert_gguf
 from trlm_lab.acquire.hub_snapshot import HubRules, acquire_hub, parse_hub
 from trlm_lab.acquire.package_archive import extract_member
@@ -23,6 +23,7 @@ from trlm_lab.acquire.snapshot_store import (
     verify_snapshot,
 )
 from trlm_lab.acquire.synthetic import GENERATOR_VERSION, synthetic_model, write_synthetic
+from trlm_lab.acquire.tree_names import INDEX
 from trlm_lab.base import canon
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.home import trlm_home
