@@ -36,7 +36,7 @@ def verify_directory(
         report.fail("EVIDENCE_UNREADABLE", f"under root {report.root[:12]}", str(error))
         return report
     _say_kind(dossier)
-    _check(dossier, recompute=recompute)
+    check_dossier(dossier, recompute=recompute)
     return report
 
 
@@ -54,7 +54,7 @@ def _say_kind(dossier: Dossier) -> None:
         dossier.fail("NO_PROMOTION", dossier.root, detail)
 
 
-def _check(dossier: Dossier, *, recompute: bool) -> None:
+def check_dossier(dossier: Dossier, *, recompute: bool) -> None:
     """Records before what rests on them; arrays before the comparisons that read them."""
     check_stored_traces(dossier)
     for node_id in dossier.nodes:

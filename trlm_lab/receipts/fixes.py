@@ -31,7 +31,6 @@ FIXES: Final[dict[str, str]] = {
     "EVIDENCE_UNREADABLE": _FORGED,
     "RECORD_ID": _FORGED,
     "SIBLING": _FORGED,
-    "SOURCE_ID": _FORGED,
     "SUBJECT": _FORGED,
     "SUITE": "verify with the version of trlm_lab that made the run, or run it again",
     "TRACE_CASES": _FORGED,
