@@ -231,13 +231,17 @@ def test_an_observation_is_written_beside_the_receipts(tmp_path: Path) -> None:
 def test_resolutions_are_shown_with_their_deviation(tmp_path: Path) -> None:
     store = ReceiptStore(tmp_path)
     tree = store.add("source_tree", {}, [])
-    said = {"deviation": "eos 2 is used, config.json says 0", "role": "eos"}
+    said = {
+        "code": "EOS_CONFLICT", "field": "eos_token_id", "kind": "deviation",
+        "statement": "eos 2 is used, config.json says 0", "file_sha256": "0" * 64,
+    }  # fmt: skip
     chosen = store.add("resolution", said, [tree])
     promotion = store.add("promotion", {"holds": True}, [chosen])
     run = SimpleNamespace(ws=SimpleNamespace(store=store))
     rows = resolution_rows(run, promotion)  # type: ignore[arg-type]
     assert len(rows) == 1
-    assert "eos 2 is used" in rows[0]["resolution"]
+    assert rows[0]["statement"] == said["statement"]
+    assert rows[0]["node"] == chosen[:12]
 
 
 def test_the_headline_counts_and_the_mood_follows_the_outcome() -> None:

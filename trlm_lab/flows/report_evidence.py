@@ -130,14 +130,19 @@ def third_run_cases(run: Run) -> list[str]:
 
 
 def resolution_rows(run: Run, promotion: str) -> list[dict[str, Any]]:
-    """Explicit choices between contradicting declarations, with their deviation statements."""
-    rows = []
-    for node_id, node in walk(run.ws.store, promotion):
-        if node.type == "resolution":
-            said = ((k, v) for k, v in node.metadata.items() if not k.endswith("_blob"))
-            text = "; ".join(f"{key.replace('_', ' ')}: {value}" for key, value in said)
-            rows.append({"resolution": text or "see the node", "node": node_id[:12]})
-    return rows
+    """Reviewed decisions between contradicting declarations, each with its deviation statement."""
+    return [
+        {
+            "settles": node.metadata["code"],
+            "field": node.metadata["field"],
+            "kind": node.metadata["kind"],
+            "statement": node.metadata["statement"],
+            "SHA-256 of the file": node.metadata["file_sha256"],
+            "node": node_id[:12],
+        }
+        for node_id, node in walk(run.ws.store, promotion)
+        if node.type == "resolution"
+    ]
 
 
 def unproved(run: Run, claims: list[Claim]) -> list[tuple[str, str]]:

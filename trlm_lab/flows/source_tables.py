@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from trlm_lab.base.records import Ledger, Snapshot
@@ -11,37 +11,32 @@ if TYPE_CHECKING:
     from trlm_lab.flows.run import Run
 
 
-def _conflict_receipts(run: Run) -> Iterator[dict[str, Any]]:
-    """The conflict receipts under the effective configuration, as they are stored."""
-    store = run.ws.store
-    for node_id in store.get(run.described.nodes["effective_config"]).children:
-        node = store.get(node_id)
-        if node.type == "conflict":
-            yield store.get_value(node.metadata["receipt_blob"])
-
-
 def conflict_rows(run: Run) -> list[dict[str, Any]]:
     """What every file declares, in four columns that never override one another silently."""
     return [
         {
             "field": row["field"],
-            "publisher declares": _said(row["publisher"]),
+            "publisher declares": "; ".join(map(_declared, row["publisher"])),
             "source implements": shown(row["source"]),
             "nobody declares": row["undefined"],
             "chosen": shown(row["chosen"]),
         }
-        for receipt in _conflict_receipts(run)
-        for row in receipt["evidence"]
+        for row in run.described.receipt["evidence"]
     ]
 
 
+def _declared(row: Mapping[str, Any]) -> str:
+    """`file#pointer: value`, the value cut to a line."""
+    place = f"{row['file']}#{row['pointer']}" if row["pointer"] else row["file"]
+    return f"{place}: {shown(row['value'])}"
+
+
 def finding_rows(run: Run) -> list[dict[str, Any]]:
-    """Notes of the conflict detector; what contradicts itself has stopped the run before."""
-    return [dict(row) for receipt in _conflict_receipts(run) for row in receipt["findings"]]
+    """Notes of the conflict detector, and conflicts that a resolution settled.
 
-
-def _said(publisher: Mapping[str, Any]) -> str:
-    return "; ".join(f"{place}: {shown(value)}" for place, value in publisher.items())
+    What contradicts itself otherwise has stopped the run before.
+    """
+    return [dict(row) for row in run.described.receipt["findings"]]
 
 
 def shown(value: Any) -> str:
