@@ -1,8 +1,9 @@
 """The GGUF container, read defensively: header, key/values and tensor table over a memory map.
 
-Bounds, counts, types, duplicates and overlaps are checked before anything is exposed, and nothing
-is allocated by a declared size alone. Little-endian versions 2 and 3. Source: the published GGUF
-specification of the ggml project.
+Bounds, counts, types, duplicates, overlaps and gaps are checked before anything is exposed, and
+nothing is allocated by a declared size alone. Little-endian versions 2 and 3. Stricter than the
+format's own reader: Booleans are 0 or 1, floats are finite, arrays do not nest, tensors leave no
+byte unexplained. Source: the published GGUF specification of the ggml project.
 """
 
 from __future__ import annotations
@@ -21,7 +22,11 @@ from trlm_lab.errors import GgufError
 
 MAX_ENTRIES = 1 << 20
 MAX_RANK = 4
+MAX_KEY_BYTES = 65535
+MAX_NAME_BYTES = 64
 DEFAULT_ALIGNMENT = 32
+#: The fewest bytes of an entry: a count that the rest of the file cannot hold is refused at once.
+_LEAST_FIELD, _LEAST_TENSOR, _LEAST_TEXT = 13, 32, 8
 
 _SCALARS = {
     0: ("u8", "B"), 1: ("i8", "b"), 2: ("u16", "H"), 3: ("i16", "h"), 4: ("u32", "I"),
@@ -29,6 +34,8 @@ _SCALARS = {
     12: ("f64", "d"),
 }  # fmt: skip
 _STRING, _ARRAY = 8, 9
+_NUMPY = {"B": "u1", "b": "i1", "H": "u2", "h": "i2", "I": "u4", "i": "i4", "f": "f4", "?": "u1",
+          "Q": "u8", "q": "i8", "d": "f8"}  # fmt: skip
 
 #: Type number -> (name, elements of a block, bytes of a block), for what can be dequantized.
 TENSOR_TYPES: dict[int, tuple[str, int, int]] = {
@@ -85,9 +92,14 @@ class _Cursor:
     def fail(self, detail: str) -> GgufError:
         return GgufError(where=f"{self.where}, byte {self.at}", detail=detail)
 
+    @property
+    def left(self) -> int:
+        """Bytes that have not been read."""
+        return len(self.data) - self.at
+
     def take(self, size: int) -> bytes:
-        if size > len(self.data) - self.at:
-            raise self.fail(f"{size} bytes are wanted, {len(self.data) - self.at} are left")
+        if size > self.left:
+            raise self.fail(f"{size} bytes are wanted, {self.left} are left")
         chunk = self.data[self.at : self.at + size]
         self.at += size
         return chunk
@@ -95,10 +107,13 @@ class _Cursor:
     def number(self, code: str) -> Any:
         return struct.unpack("<" + code, self.take(struct.calcsize("<" + code)))[0]
 
-    def count(self, what: str) -> int:
+    def count(self, what: str, least: int) -> int:
+        """A number of entries of `least` bytes each, which must have room in the file."""
         value: int = self.number("Q")
         if value > MAX_ENTRIES:
             raise self.fail(f"{value} {what}, at most {MAX_ENTRIES} are read")
+        if value * least > self.left:
+            raise self.fail(f"{value} {what} need {value * least} bytes, {self.left} are left")
         return value
 
     def text(self) -> str:
@@ -107,6 +122,26 @@ class _Cursor:
             return raw.decode("utf-8")
         except UnicodeDecodeError as error:
             raise self.fail(f"a text is no UTF-8: {error.reason}") from error
+
+    def name(self, what: str, most: int) -> str:
+        """A text that names something: neither empty nor longer than the format allows."""
+        name = self.text()
+        size = len(name.encode())
+        if not 0 < size <= most:
+            raise self.fail(f"a {what} of {size} bytes, 1 to {most} are allowed")
+        return name
+
+    def scalars(self, name: str, code: str, count: int) -> list[Any]:
+        """Numbers of one type, every one of which the type really has."""
+        width = struct.calcsize("<" + code)
+        raw = np.frombuffer(self.take(count * width), f"<{_NUMPY[code]}")
+        bad = raw > 1 if name == "bool" else ~np.isfinite(raw) if code in "fd" else None
+        if bad is not None and bad.any():
+            at = int(np.argmax(bad))
+            self.at -= (count - at) * width
+            raise self.fail(f"a {name} holds {raw[at]}")
+        values: list[Any] = raw.astype(bool).tolist() if name == "bool" else raw.tolist()
+        return values
 
 
 def read_gguf(path: Path) -> GgufFile:
@@ -129,46 +164,55 @@ def _parse(cursor: _Cursor, path: Path) -> GgufFile:
     version = cursor.number("I")
     if version not in (2, 3):
         raise cursor.fail(f"version {version} is not 2 or 3 (or the file is big-endian)")
-    tensor_count, field_count = cursor.count("tensors"), cursor.count("key/values")
+    tensor_count = cursor.count("tensors", _LEAST_TENSOR)
+    field_count = cursor.count("key/values", _LEAST_FIELD)
     fields: dict[str, GgufField] = {}
     for _ in range(field_count):
-        key = cursor.text()
+        key = cursor.name("key", MAX_KEY_BYTES)
         if key in fields:
-            raise cursor.fail(f"the key {key!r} occurs twice")
+            raise cursor.fail(f"the key {key[:80]!r} occurs twice")
         fields[key] = _value(cursor, cursor.number("I"))
     raw = [_tensor_row(cursor) for _ in range(tensor_count)]
     alignment = _alignment(cursor, fields)
-    start = -(-cursor.at // alignment) * alignment
-    return GgufFile(path, version, fields, _placed(cursor, raw, start, alignment))
+    start = _aligned(cursor.at, alignment)
+    tensors = _placed(cursor, raw, start, alignment)
+    _require_covered(cursor, tensors, alignment)
+    return GgufFile(path, version, fields, tensors)
+
+
+def _aligned(offset: int, alignment: int) -> int:
+    return -(-offset // alignment) * alignment
 
 
 def _alignment(cursor: _Cursor, fields: dict[str, GgufField]) -> int:
-    value = fields.get("general.alignment", GgufField("u32", DEFAULT_ALIGNMENT)).value
-    if not isinstance(value, int) or not 8 <= value <= 1 << 16 or value & (value - 1):
-        raise cursor.fail(f"general.alignment is {value!r}")
+    field = fields.get("general.alignment", GgufField("u32", DEFAULT_ALIGNMENT))
+    value: int = field.value
+    if field.kind != "u32" or not 8 <= value <= 1 << 16 or value & (value - 1):
+        raise cursor.fail(f"general.alignment is {value!r:.80}, of the kind {field.kind}")
     return value
 
 
 def _value(cursor: _Cursor, kind: int) -> GgufField:
     if kind in _SCALARS:
         name, code = _SCALARS[kind]
-        return GgufField(name, cursor.number(code))
+        return GgufField(name, cursor.scalars(name, code, 1)[0])
     if kind == _STRING:
         return GgufField("string", cursor.text())
     if kind != _ARRAY:
         raise cursor.fail(f"value type {kind} is unknown")
-    inner, count = cursor.number("I"), cursor.count("array elements")
+    inner = cursor.number("I")
     if inner in _SCALARS:
         name, code = _SCALARS[inner]
-        raw = cursor.take(count * struct.calcsize("<" + code))
-        return GgufField(f"array of {name}", list(struct.unpack(f"<{count}{code}", raw)))
+        count = cursor.count("array elements", struct.calcsize("<" + code))
+        return GgufField(f"array of {name}", cursor.scalars(name, code, count))
     if inner == _STRING:
+        count = cursor.count("array elements", _LEAST_TEXT)
         return GgufField("array of string", [cursor.text() for _ in range(count)])
     raise cursor.fail(f"arrays of value type {inner} are not read")
 
 
 def _tensor_row(cursor: _Cursor) -> tuple[str, tuple[int, ...], int, int]:
-    name = cursor.text()
+    name = cursor.name("tensor name", MAX_NAME_BYTES)
     rank = cursor.number("I")
     if not 1 <= rank <= MAX_RANK:
         raise cursor.fail(f"tensor {name!r} has rank {rank}")
@@ -190,7 +234,6 @@ def _placed(
             detail = f"bytes {begin}..{end} are not aligned, or pass the end of the file"
             raise GgufError(where=where, detail=detail)
         tensors[name] = GgufTensor(name, shape, TENSOR_TYPES[kind][0], begin, end)
-    _require_disjoint(cursor.where, tensors)
     return tensors
 
 
@@ -210,9 +253,26 @@ def _stored_size(shape: tuple[int, ...], kind: int, where: str) -> int:
     return elements // block * size
 
 
-def _require_disjoint(where: str, tensors: dict[str, GgufTensor]) -> None:
-    position = 0
+def _require_covered(cursor: _Cursor, tensors: dict[str, GgufTensor], alignment: int) -> None:
+    """Tensors follow one another with zeros up to the next aligned byte, and end the file."""
+    position, size = cursor.at, len(cursor.data)
     for tensor in sorted(tensors.values(), key=lambda t: t.begin):
+        where = f"{cursor.where}:{tensor.name}"
         if tensor.begin < position:
-            raise GgufError(where=f"{where}:{tensor.name}", detail="the tensor overlaps another")
+            raise GgufError(where=where, detail="the tensor overlaps another")
+        if tensor.begin != _aligned(position, alignment):
+            detail = f"bytes {position}..{tensor.begin} before it belong to nothing"
+            raise GgufError(where=where, detail=detail)
+        _require_zeros(cursor, position, tensor.begin)
         position = tensor.end
+    if size > _aligned(position, alignment):
+        detail = f"{size - position} bytes after the last tensor belong to nothing"
+        raise GgufError(where=cursor.where, detail=detail)
+    _require_zeros(cursor, position, size)
+
+
+def _require_zeros(cursor: _Cursor, begin: int, end: int) -> None:
+    """A padding; it is shorter than the alignment."""
+    padding = cursor.data[begin:end]
+    if padding.strip(b"\0"):
+        raise GgufError(where=f"{cursor.where}, byte {begin}", detail="the padding is not zero")

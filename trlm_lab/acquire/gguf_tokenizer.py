@@ -73,6 +73,9 @@ def converted_tokenizer(file: GgufFile, context_length: int) -> ConvertedTokeniz
         if kind in (_CONTROL, _USER_DEFINED)
     ]
     template = file.fields.get("tokenizer.chat_template")
+    if template is not None and template.kind != "string":
+        detail = f"a chat template of the kind {template.kind}"
+        raise GgufFieldError(where=file.path.name, key="tokenizer.chat_template", detail=detail)
     return ConvertedTokenizer(
         _tokenizer_json(vocab, merges, added, _pre_tokenizer(file)),
         _tokenizer_config(tokens, specials, added, context_length),

@@ -23,6 +23,7 @@ from trlm_lab.base.plain_file import open_plain
 
 MAX_HEADER_BYTES = 100_000_000
 MAX_OFFSET = 2**63 - 1
+MAX_RANK = 32
 
 #: Bits of one element. The types below eight bits pack several elements into a byte.
 DTYPE_BITS: dict[str, int] = {
@@ -139,6 +140,9 @@ def _tensor(name: str, row: Any, start: int, where: str) -> TensorInfo:
     dtype, shape, offsets = row["dtype"], row["shape"], row["data_offsets"]
     if not isinstance(shape, list) or not all(map(_is_count, shape)):
         raise e.SafetensorsTypeError(where=where, detail="shape is no list of integers >= 0")
+    if len(shape) > MAX_RANK:
+        detail = f"rank {len(shape)}, at most {MAX_RANK} dimensions are read"
+        raise e.SafetensorsTypeError(where=where, detail=detail)
     if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_is_count, offsets)):
         raise e.SafetensorsTypeError(where=where, detail="data_offsets are no two integers >= 0")
     if not isinstance(dtype, str) or dtype not in DTYPE_BITS:

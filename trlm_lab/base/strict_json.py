@@ -36,13 +36,22 @@ def _finite(text: str) -> float:
     return value
 
 
+def _integer(text: str) -> int | float:
+    # An integer has no sign of zero; whoever wants a count must not take this for one.
+    return -0.0 if text == "-0" else int(text)
+
+
 def _no_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON number")
 
 
 #: One scanner for every reader of the project; `raw_decode` leaves the rest to the caller.
 DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant, strict=True
+    object_pairs_hook=_unique,
+    parse_float=_finite,
+    parse_int=_integer,
+    parse_constant=_no_constant,
+    strict=True,
 )
 
 
