@@ -16,7 +16,7 @@ from trlm_lab.backends.abi_host import (
     Scratch,
     last_error,
 )
-from trlm_lab.base.case_rules import check_case, check_positions, check_tokens
+from trlm_lab.base.case_rules import check_case, check_decoding, check_positions, check_tokens
 from trlm_lab.base.records import Case, EngineIdentity, Observation
 from trlm_lab.errors import (
     AllKeysMaskedError,
@@ -108,8 +108,11 @@ class AbiSession:
     def steps(self, case: Case, decode_steps: int) -> Iterator[Observation]:
         """A prefill, then greedy steps named `step{s}.<name>` from 0, then `generated`.
 
-        The greedy token is the lowest id among the largest logits.
+        The greedy token is the lowest id among the largest logits. Raises as `run`, and where the
+        steps outgrow the context.
         """
+        self._own(self._turn)
+        check_decoding(case, decode_steps, self.info(VOCAB), self.info(MAX_POSITIONS))
         token = -1
         for seen in self.run(case):
             token = int(seen.values[-1, 0]) if seen.name == "logits.topk_ids" else token

@@ -54,6 +54,8 @@ def library_sha256() -> str:
 
 def serve(request: dict[str, Any], outdir: Path, threads: int) -> dict[str, str]:
     """Write the logits of every case that can be run; the others with the reason."""
+    if request["decode_steps"]:
+        return {case["case_id"]: "decode steps" for case in request["cases"]}
     refused = {case["case_id"]: reason for case in request["cases"] if (reason := refusal(case))}
     cases = [case for case in request["cases"] if case["case_id"] not in refused]
     if not cases:

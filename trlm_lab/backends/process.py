@@ -21,7 +21,7 @@ from trlm_lab.backends.process_parse import parse_command
 from trlm_lab.backends.process_request import Report, read_report, request_map, write_request
 from trlm_lab.backends.process_shapes import ModelShapes
 from trlm_lab.base import canon
-from trlm_lab.base.case_rules import check_case
+from trlm_lab.base.case_rules import check_decoding
 from trlm_lab.base.interfaces import Subject
 from trlm_lab.base.records import Availability, Case, EngineIdentity, Observation
 from trlm_lab.errors import (
@@ -102,6 +102,7 @@ class _Call:
     outdir: Path
     report: Report
     cases: dict[str, Case]
+    decode_steps: int
 
 
 class ProcessSession:
@@ -134,8 +135,8 @@ class ProcessSession:
             details={"protocol": "trlm-process-v1", **self._code},
         )
 
-    def prepare(self, cases: Sequence[Case]) -> None:
-        """Run the command once over all these cases.
+    def prepare(self, cases: Sequence[Case], decode_steps: int = 0) -> None:
+        """Run the command once over all these cases, with greedy steps behind each.
 
         Raises:
             TokenRangeError, ContextLengthError, PositionRangeError, MaskValueError,
@@ -143,16 +144,17 @@ class ProcessSession:
             ProcessTimeoutError, ProcessCrashedError, ProcessReportError: the call failed.
         """
         for case in cases:
-            check_case(case, self._shapes.V, self._shapes.context)
+            check_decoding(case, decode_steps, self._shapes.V, self._shapes.context)
         place = self._room / f"call{len(self._calls)}"
         outdir, log, request = place / "out", place / "stderr.txt", place / "request.json"
         shutil.rmtree(place, ignore_errors=True)
         outdir.mkdir(parents=True)
-        wanted = request_map(self._subject, cases, self._runner.checkpoints, decode_steps=0)
+        wanted = request_map(self._subject, cases, self._runner.checkpoints, decode_steps)
         write_request(request, wanted)
         launch(self._runner.command, request, outdir, log)
         report = read_report(outdir / "report.json", cases, stderr_note(log))
-        self._calls.append(_Call(outdir, report, {case.case_id: case for case in cases}))
+        known = {case.case_id: case for case in cases}
+        self._calls.append(_Call(outdir, report, known, decode_steps))
 
     def run(self, case: Case) -> Iterator[Observation]:
         """Yield what the runtime exposed of `case`, in ladder order.
@@ -161,18 +163,22 @@ class ProcessSession:
             CaseNotSupportedError: the runtime listed the case as not supported.
             ProcessOutputError: the case's file is missing or wrong; `where` names file and tensor.
         """
-        call = self._call_with(case)
+        yield from self.steps(case, 0)
+
+    def steps(self, case: Case, decode_steps: int) -> Iterator[Observation]:
+        """The same, and `step{s}.<name>` of the decode steps, and `generated`. Raises as `run`."""
+        call = self._call_with(case, decode_steps)
         if case.case_id in call.report.not_supported:
             detail = call.report.not_supported[case.case_id]
             raise CaseNotSupportedError(where=f"case {case.case_id}", detail=detail)
         path = call.outdir / f"{case.case_id}.safetensors"
-        yield from CaseOutput.check(path, case, self._shapes).observations()
+        yield from CaseOutput.check(path, case, self._shapes, decode_steps).observations()
 
-    def _call_with(self, case: Case) -> _Call:
+    def _call_with(self, case: Case, decode_steps: int) -> _Call:
         for call in reversed(self._calls):
-            if call.cases.get(case.case_id) == case:
+            if call.cases.get(case.case_id) == case and call.decode_steps == decode_steps:
                 return call
-        self.prepare([case])
+        self.prepare([case], decode_steps)
         return self._calls[-1]
 
     def close(self) -> None:

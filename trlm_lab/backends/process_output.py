@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trlm_lab.backends.process_files import read_tensor_header
-from trlm_lab.backends.process_shapes import ModelShapes, chunk_number
-from trlm_lab.base.names import in_ladder_order
+from trlm_lab.backends.process_shapes import ModelShapes, chunk_number, step_number
+from trlm_lab.base.names import in_ladder_order, is_checkpoint, ladder_rank
 from trlm_lab.base.records import Case, Observation
 from trlm_lab.base.safetensors_header import TensorInfo, map_tensor
 from trlm_lab.errors import ProcessOutputError, UnknownNameError
 from trlm_lab.ops.top_k import top_k
 
 TOP_NAMES = ("logits.topk_ids", "logits.topk_values")
+GENERATED = "generated"
 ID_NAMES = ("token_ids", "position_ids", "attention_mask")
 
 
@@ -30,10 +31,15 @@ class CaseOutput:
     case: Case
     shapes: ModelShapes
     tensors: dict[str, TensorInfo]
+    decode_steps: int = 0
 
     @classmethod
-    def check(cls, path: Path, case: Case, shapes: ModelShapes) -> CaseOutput:
+    def check(
+        cls, path: Path, case: Case, shapes: ModelShapes, decode_steps: int = 0
+    ) -> CaseOutput:
         """Check `<case_id>.safetensors` whole: structure, then every name, dtype and shape.
+
+        Where decode steps were asked for, `generated` must hold that many ids.
 
         Raises:
             ProcessOutputError: missing, malformed, or a tensor of wrong name, dtype or shape.
@@ -43,7 +49,7 @@ class CaseOutput:
             return ProcessOutputError(where=path.name, detail=detail)
 
         tensors = {tensor.name: tensor for tensor in read_tensor_header(path, refusal)}
-        output = cls(path, case, shapes, tensors)
+        output = cls(path, case, shapes, tensors, decode_steps)
         for tensor in tensors.values():
             wrong = output._wrong(tensor)
             if wrong:
@@ -51,7 +57,22 @@ class CaseOutput:
         wrong = output._chunks_wrong()
         if wrong:
             raise ProcessOutputError(where=f"{path.name}: logits.chunk0", detail=wrong)
+        wrong = output._steps_wrong()
+        if wrong:
+            raise ProcessOutputError(where=f"{path.name}: {GENERATED}", detail=wrong)
         return output
+
+    def _steps_wrong(self) -> str | None:
+        """What is wrong with the answer to the steps asked for; unasked ones are passed over."""
+        if self.decode_steps == 0:
+            return None
+        if GENERATED not in self.tensors:
+            return f"missing, though {self.decode_steps} decode steps were asked for"
+        shape = self.tensors[GENERATED].shape
+        if shape != (self.decode_steps,):
+            return f"shape {list(shape)}, expected {[self.decode_steps]}"
+        last = max((n for name in self.tensors if (n := step_number(name)) is not None), default=-1)
+        return f"there is a step {last} of {self.decode_steps}" if last >= shape[0] else None
 
     def _wrong(self, tensor: TensorInfo) -> str | None:
         try:
@@ -87,9 +108,18 @@ class CaseOutput:
                 logits = values
             yield Observation(name, values)
         yield from self._top(logits)
+        if self.decode_steps:
+            yield from self._steps()
+
+    def _steps(self) -> Iterator[Observation]:
+        """Tensors of the decode steps in their order, then `generated`."""
+        numbered = [(n, name) for name in self.tensors if (n := step_number(name)) is not None]
+        for _, name in sorted(numbered, key=lambda pair: (pair[0], _order(pair[1]))):
+            yield Observation(name, self._read(name))
+        yield Observation(GENERATED, self._read(GENERATED))
 
     def _checkpoints(self) -> list[str]:
-        skipped = (*TOP_NAMES, *ID_NAMES, "generated")
+        skipped = (*TOP_NAMES, *ID_NAMES, GENERATED)
         exposed = [n for n in self.tensors if n not in skipped and not n.startswith("step")]
         whole = [name for name in exposed if chunk_number(name) is None]
         return [*whole, "logits"] if len(whole) < len(exposed) else whole
@@ -117,3 +147,10 @@ class CaseOutput:
                 yield Observation(name, self._read(name))
             elif derived is not None:
                 yield Observation(name, derived[i])
+
+
+def _order(step_name: str) -> tuple[int, tuple[int, int, int], str]:
+    """Checkpoints of a step by the ladder, whatever else it shows behind them."""
+    name = step_name.partition(".")[2]
+    rank = ladder_rank(name) if is_checkpoint(name) else (0, 0, 0)
+    return (0 if is_checkpoint(name) else 1, rank, name)

@@ -124,17 +124,21 @@ class ModelShapes:
         return min(TRACE_TOP_K, self.V)
 
     def expected(self, name: str, tokens: int) -> Expected:
-        """What a tensor of `tokens` tokens must be.
+        """What a tensor of a case of `tokens` tokens must be.
+
+        Decode step s has one query and tokens + s + 1 keys.
 
         Raises:
             UnknownNameError: neither on the ladder of this model nor one of the settled extras.
         """
         step = _STEP.match(name)
-        return _of_one_step(self._plain(step[2], 1)) if step else self._plain(name, tokens)
+        if step is None:
+            return self._plain(name, tokens, tokens)
+        return self._plain(step[2], 1, tokens + int(step[1]) + 1)
 
-    def _plain(self, name: str, tokens: int) -> Expected:
+    def _plain(self, name: str, tokens: int, keys: int) -> Expected:
         extra = self._extra(name, tokens)
-        return self._checkpoint(name, tokens) if extra is None else extra
+        return self._checkpoint(name, tokens, keys) if extra is None else extra
 
     def _extra(self, name: str, tokens: int) -> Expected | None:
         if name in _PER_TOKEN_IDS:
@@ -147,21 +151,20 @@ class ModelShapes:
             return Expected(F32, (tokens, self.top_k))
         return Expected(F32, (tokens, None)) if _CHUNK.match(name) else None
 
-    def _checkpoint(self, name: str, tokens: int) -> Expected:
+    def _checkpoint(self, name: str, tokens: int, keys: int) -> Expected:
         point = parse_checkpoint(name)
         if point.layer is not None and point.layer >= self.L:
             known = f"layers 0 to {self.L - 1}"
             raise UnknownNameError(where=name, kind="checkpoint", name=name, known=known)
-        sizes = {**vars(self), "T": tokens, "S": tokens}
+        sizes = {**vars(self), "T": tokens, "S": keys}
         sizes |= {"HE": self.H * self.E, "KE": self.K * self.E}
         return Expected(F32, tuple(sizes[axis] for axis in point.axes))
 
 
-def _of_one_step(expected: Expected) -> Expected:
-    """A decode step has one query; how many keys it sees is the case's length plus the step."""
-    if len(expected.shape) == 3 and expected.shape[1:] == (1, 1):
-        return Expected(expected.dtype, (expected.shape[0], 1, None))
-    return expected
+def step_number(name: str) -> int | None:
+    """The number of a `step{s}.<name>`, or None."""
+    match = _STEP.match(name)
+    return int(match[1]) if match else None
 
 
 def chunk_number(name: str) -> int | None:

@@ -24,7 +24,7 @@ from trlm_lab.backends.model_files import OpenModel, open_subject
 from trlm_lab.backends.operators import Ints, Operators, sound_operators
 from trlm_lab.backends.profiles import evaluation_profile
 from trlm_lab.backends.weights import ArrayWeights, Weights
-from trlm_lab.base.case_rules import check_case, check_positions
+from trlm_lab.base.case_rules import check_case, check_decoding, check_positions
 from trlm_lab.base.interfaces import Subject
 from trlm_lab.base.records import Availability, Case, EffectiveConfig, EngineIdentity, Observation
 from trlm_lab.errors import ContextLengthError
@@ -137,12 +137,9 @@ class ReferenceSession:
             TokenRangeError, ContextLengthError, PositionRangeError, MaskValueError,
             AllKeysMaskedError: as `base.case_rules.check_case`.
         """
-        self._check(case)
+        check_case(case, self.config.vocab_size, self.config.max_position_embeddings)
         yield from _inputs(case)
         yield from self.prefill(case, self.new_cache())
-
-    def _check(self, case: Case) -> None:
-        check_case(case, self.config.vocab_size, self.config.max_position_embeddings)
 
     def prefill(self, case: Case, cache: KvCache) -> Iterator[Observation]:
         """The checkpoints of a case behind what the cache holds."""
@@ -158,7 +155,8 @@ class ReferenceSession:
         The greedy token is the lowest id among the largest logits. Raises as `run`, and where the
         steps outgrow the context.
         """
-        self._check(case)
+        limit = self.config.max_position_embeddings
+        check_decoding(case, decode_steps, self.config.vocab_size, limit)
         yield from _inputs(case)
         cache = self.new_cache()
         last = yield from self._greedy(self.prefill(case, cache))

@@ -38,6 +38,21 @@ def check_case(case: Case, vocab: int, context: int | None) -> None:
     _check_mask(case.attention_mask or (1,), where)
 
 
+def check_decoding(case: Case, steps: int, vocab: int, context: int | None) -> None:
+    """Refuse a case that, with `steps` greedy tokens behind it, outgrows the model.
+
+    Raises:
+        ContextLengthError, PositionRangeError: the steps end beyond the context.
+        Refused: as `check_case`.
+    """
+    check_case(case, vocab, context)
+    where, tokens = f"case {case.case_id}", len(case.token_ids) + steps
+    if context is not None and tokens > context:
+        raise ContextLengthError(where=where, tokens=tokens, limit=context)
+    last = (case.position_ids or range(len(case.token_ids)))[-1]
+    check_positions([last + steps], context, f"{where}, decode step {steps - 1}")
+
+
 def check_tokens(token_ids: Sequence[int], vocab: int, where: str) -> None:
     """Refuse ids outside the vocabulary. Raises TokenRangeError."""
     for index, token in enumerate(token_ids):

@@ -61,6 +61,21 @@ class BatchSession(Session, Protocol):
 
 
 @runtime_checkable
+class DecodingSession(Session, Protocol):
+    """A session that goes on greedily behind a case, with its cache of keys and values."""
+
+    def steps(self, case: Case, decode_steps: int) -> Iterator[Observation]:
+        """What `run` yields, then `step{s}.<name>` of one token each, then `generated` (int64).
+
+        Step s runs `generated[s]`, the lowest id among the largest logits before it.
+
+        Raises:
+            Refused: as `run`, and where the steps outgrow the context.
+        """
+        ...
+
+
+@runtime_checkable
 class Runner(Protocol):
     """An engine that can be asked whether it is here, and opened on a subject."""
 

@@ -85,6 +85,14 @@ class CaseNotSupportedError(InfrastructureError):
     fix = "leave the case out for this runtime"
 
 
+class DecodeNotSupportedError(InfrastructureError):
+    """Decode steps asked of an engine that only runs a prefill."""
+
+    code = "NOT_SUPPORTED"
+    rule = "{engine} runs a prefill and no decode steps"
+    fix = "use reference, native-scalar, wasm-scalar@wasmtime, torch, or a process that serves them"
+
+
 class PeerMissingError(InfrastructureError):
     """A peer runtime that is not installed."""
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from trlm_lab.base import canon
 from trlm_lab.base.blobs import file_sha256
-from trlm_lab.base.interfaces import Runner, Subject
-from trlm_lab.base.records import CaseSuite, EngineIdentity
+from trlm_lab.base.interfaces import DecodingSession, Runner, Session, Subject
+from trlm_lab.base.records import Case, CaseSuite, EngineIdentity, Observation
 from trlm_lab.errors import (
+    DecodeNotSupportedError,
     DirectoryDiffersError,
     DirectoryForeignError,
     PathMissingError,
@@ -47,6 +50,7 @@ class ExecRequest:
     artifact: Path | None = None
     profile: str = ""
     timeout: float | None = None
+    decode_steps: int = 0
 
     @property
     def engine(self) -> str:
@@ -75,7 +79,8 @@ def execute_backend(request: ExecRequest, board: Board) -> dict[str, Any]:
     inputs = _inputs(request, suite)
     check_output(request.out, inputs)
     with aside(request.out / "result") as place:
-        identity, refused = _run(engine, _subject(request, board), suite, place, board)
+        subject = _subject(request, board)
+        identity, refused = _run(engine, subject, suite, place, board, request.decode_steps)
         write_process_report(place, identity, refused, inputs)
         _publish(place, request.out)
     done = len(suite.cases) - len(refused)
@@ -84,7 +89,7 @@ def execute_backend(request: ExecRequest, board: Board) -> dict[str, Any]:
 
 
 def _run(
-    engine: Runner, subject: Subject, suite: CaseSuite, place: Path, board: Board
+    engine: Runner, subject: Subject, suite: CaseSuite, place: Path, board: Board, steps: int
 ) -> tuple[EngineIdentity, list[str]]:
     refused: list[str] = []
     title = f"{engine.name} on {suite.name}"
@@ -92,16 +97,30 @@ def _run(
         board.meter(title, suite.tokens, "tokens") as meter,
         engine.open(subject) as session,
     ):
-        prepare(session, suite.cases)
+        observe = _observer(session, steps)
+        prepare(session, suite.cases, steps)
         for case in suite.cases:
             try:
-                write_process_case(place, case.case_id, session.run(case))
+                write_process_case(place, case.case_id, observe(case))
             except TrlmError as error:
                 if error.code != "NOT_SUPPORTED":
                     raise
                 refused.append(case.case_id)
             meter.advance(len(case.token_ids))
         return session.identity, refused
+
+
+def _observer(session: Session, steps: int) -> Callable[[Case], Iterator[Observation]]:
+    """How a case is run: a prefill, with greedy steps behind it where they were asked for.
+
+    Raises:
+        DecodeNotSupportedError: the engine has no decode steps.
+    """
+    if steps == 0:
+        return session.run
+    if not isinstance(session, DecodingSession):
+        raise DecodeNotSupportedError(where="--decode-steps", engine=session.identity.name)
+    return partial(session.steps, decode_steps=steps)
 
 
 def _inputs(request: ExecRequest, suite: CaseSuite) -> dict[str, str]:
@@ -111,6 +130,7 @@ def _inputs(request: ExecRequest, suite: CaseSuite) -> dict[str, str]:
         "model": model_sha256(request.model) if request.model else "",
         "artifact": file_sha256(request.artifact) if request.artifact else "",
         "cases": suite.digest,
+        "decode_steps": str(request.decode_steps),
     }
 
 

@@ -262,8 +262,8 @@ class _Lazy:
             self._session.__exit__(None, None, None)
 
 
-def prepare(session: Session, cases: Sequence[Case]) -> None:
+def prepare(session: Session, cases: Sequence[Case], decode_steps: int = 0) -> None:
     """Let an engine that answers all cases in one call make that call."""
-    batch: Callable[[Sequence[Case]], None] | None = getattr(session, "prepare", None)
+    batch: Callable[..., None] | None = getattr(session, "prepare", None)
     if batch is not None:
-        batch(cases)
+        batch(cases, decode_steps) if decode_steps else batch(cases)

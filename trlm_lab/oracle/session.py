@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from trlm_lab.base import canon
-from trlm_lab.base.case_rules import check_case
+from trlm_lab.base.case_rules import check_case, check_decoding
 from trlm_lab.base.names import llama_ladder
 from trlm_lab.base.records import Case, EngineIdentity, Observation
 from trlm_lab.errors import CaptureError, TrlmError, UsageError
@@ -69,14 +69,27 @@ class TorchSession:
         yield from _given(case)
 
         def produce(sink: Sink) -> None:
-            self._capture(inputs, case, sink)
+            self._capture(case, lambda: self._watched_forward(inputs, sink))
 
-        for observation in generate(produce):
-            yield observation
-            if observation.name == "logits":
-                ids, values = top_k(observation.values)
-                yield Observation("logits.topk_ids", ids)
-                yield Observation("logits.topk_values", values)
+        yield from _with_top_k(generate(produce))
+
+    def steps(self, case: Case, decode_steps: int) -> Iterator[Observation]:
+        """A prefill, then greedy steps `step{s}.<name>` with the source's own cache of keys and
+        values, then `generated`; step s runs `generated[s]`.
+
+        Raises as `run`, and where the steps outgrow the context.
+        """
+        inputs = self._inputs(case)
+        config = self._model.config
+        check_decoding(case, decode_steps, config.vocab_size, config.max_position_embeddings)
+        yield from _given(case)
+        generated: list[int] = []
+
+        def produce(sink: Sink) -> None:
+            self._capture(case, lambda: self._decode(inputs, decode_steps, sink, generated))
+
+        yield from _with_top_k(generate(produce))
+        yield Observation("generated", np.array(generated, dtype=np.int64))
 
     def plain_logits(self, case: Case) -> NDArray[np.float32]:
         """Logits (T, V) of a forward pass without any hook, computed in the calling thread.
@@ -107,17 +120,38 @@ class TorchSession:
         }
         return {name: torch.tensor([row], dtype=torch.int64) for name, row in rows.items()}
 
-    def _capture(self, inputs: dict[str, torch.Tensor], case: Case, sink: Sink) -> None:
+    def _capture(self, case: Case, forward: Callable[[], object]) -> None:
         try:
             with pinned_thread(self._threads):
-                self._watched_forward(inputs, sink)
+                forward()
         except TrlmError:
             raise
         except Exception as error:
             detail = f"{type(error).__name__}: {error}"
             raise CaptureError(where=f"case {case.case_id}", detail=detail) from error
 
-    def _watched_forward(self, inputs: dict[str, torch.Tensor], sink: Sink) -> None:
+    def _decode(
+        self, inputs: dict[str, torch.Tensor], steps: int, sink: Sink, generated: list[int]
+    ) -> None:
+        """Prefill and steps; `generated` is filled as they go."""
+        from transformers import DynamicCache
+
+        cache, position = DynamicCache(config=self._model.config), inputs["position_ids"][:, -1:]
+        logits = self._watched_forward(inputs, sink, cache)
+        for step in range(steps):
+            # The lowest id among the largest logits, which torch does not promise.
+            generated.append(int(np.argmax(logits[0, -1].numpy())))
+            mask = torch.nn.functional.pad(inputs["attention_mask"], (0, step + 1), value=1)
+            one = {
+                "input_ids": torch.tensor([generated[-1:]], dtype=torch.int64),
+                "position_ids": position + 1 + step,
+                "attention_mask": mask,
+            }
+            logits = self._watched_forward(one, _prefixed(f"step{step}.", sink), cache)
+
+    def _watched_forward(
+        self, inputs: dict[str, torch.Tensor], sink: Sink, cache: Any = None
+    ) -> torch.Tensor:
         due = iter(llama_ladder(len(self._model.model.layers)))
 
         def emit(name: str, value: torch.Tensor) -> None:
@@ -130,8 +164,10 @@ class TorchSession:
         watch = AttentionWatch(emit)
         tap.emit, tap.watch = emit, watch
         with watch:
-            logits = self._model(**inputs, use_cache=False).logits
+            kept = {} if cache is None else {"cache": cache}
+            logits: torch.Tensor = self._model(**inputs, **kept, use_cache=cache is not None).logits
         emit("logits", logits)
+        return logits
 
 
 def _copied(name: str, value: torch.Tensor) -> NDArray[np.float32]:
@@ -140,6 +176,20 @@ def _copied(name: str, value: torch.Tensor) -> NDArray[np.float32]:
     if name.endswith(("q_rope", "k_rope")):
         array = array.transpose(1, 0, 2)
     return np.array(array, dtype=np.float32, order="C")
+
+
+def _prefixed(prefix: str, sink: Sink) -> Sink:
+    return lambda seen: sink(Observation(prefix + seen.name, seen.values))
+
+
+def _with_top_k(stream: Iterator[Observation]) -> Iterator[Observation]:
+    """Put the top k behind all logits."""
+    for seen in stream:
+        yield seen
+        if seen.name.endswith("logits"):
+            ids, values = top_k(seen.values)
+            yield Observation(f"{seen.name}.topk_ids", ids)
+            yield Observation(f"{seen.name}.topk_values", values)
 
 
 def _given(case: Case) -> Iterator[Observation]:

@@ -50,13 +50,16 @@ def execute(
     timeout: Annotated[
         float | None, typer.Option(help="Seconds for a process; 600 unless its file says.")
     ] = None,
+    decode_steps: Annotated[
+        int, typer.Option(min=0, help="Greedy steps behind each case: step{s}.NAME, generated.")
+    ] = 0,
     json: Json = False,
 ) -> int:
     """Run one engine and write its checkpoints in the process adapter's form."""
     from trlm_lab.flows.exec_stage import ExecRequest, execute_backend
     from trlm_lab.flows.progress import Board
 
-    request = ExecRequest(backend, cases, out, model, artifact, profile, timeout)
+    request = ExecRequest(backend, cases, out, model, artifact, profile, timeout, decode_steps)
     with Board() as board:
         row = execute_backend(request, board)
     emit_json(row) if json else emit_table([row])
