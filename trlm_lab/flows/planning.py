@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from trlm_lab.acquire import parse_source
 from trlm_lab.errors import UnknownNameError
 from trlm_lab.flows.engines import ENGINES, EXACT_ENGINES, runner
 from trlm_lab.flows.plan import RunPlan
@@ -40,6 +41,7 @@ def run_plan(
 
     Raises:
         UnknownNameError: an engine or a profile that does not exist.
+        SourceSpecError: no form of a source.
     """
     small = source.startswith("synthetic:")
     suites = ("small-judged", "small-calibration") if small else ("demo-judged", "demo-calibration")
@@ -51,15 +53,32 @@ def run_plan(
             )
     exact, bounded, absent = _engines(backends)
     return RunPlan(
-        source=source if ":" in source else f"dir:{Path(source).resolve()}",
-        judged=cases or suites[0],
-        calibration=calibration or suites[1],
+        source=_wherever(source),
+        judged=_suite(cases) or suites[0],
+        calibration=_suite(calibration) or suites[1],
         artifacts=artifacts,
         exact=exact,
         bounded=bounded,
         absent=absent,
         fault=fault,
     )
+
+
+def _wherever(source: str) -> str:
+    """A source that means the same in every working directory.
+
+    Raises:
+        SourceSpecError: no form of a source.
+    """
+    pin = parse_source(source)
+    local = pin.scheme in ("dir", "gguf")
+    return f"{pin.scheme}:{Path(pin.locator).resolve()}" if local else source
+
+
+def _suite(cases: str) -> str:
+    """A suite's name, or the whole path of a case file."""
+    is_file = "/" in cases or cases.endswith(".json")
+    return str(Path(cases).resolve()) if is_file else cases
 
 
 def _engines(backends: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

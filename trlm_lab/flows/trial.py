@@ -71,7 +71,7 @@ def bisect_model(
         UsageError: the engine's name asks for what this model does not have.
     """
     ws = Workspace(out, board)
-    source = acquire_source(ws, model if ":" in model else f"dir:{model}")
+    source = acquire_source(ws, model)
     described = describe_source(ws, source)
     require_fit(suite, described.config)
     candidate = runner(backend, timeout=timeout)
