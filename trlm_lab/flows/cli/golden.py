@@ -1,4 +1,4 @@
-"""`trlm golden export`, `trlm golden verify`, `trlm golden judge`."""
+"""`trlm golden export`, `verify`, `judge` and `vectors`."""
 
 from __future__ import annotations
 
@@ -105,3 +105,22 @@ def judge(
     if outcome in SOUND:
         return 0
     return 1 if outcome in FAULTS else 4
+
+
+@group.command()
+def vectors(
+    out: Annotated[Path, typer.Option(help="Directory; one container a name, and receipts.")],
+    only: Annotated[str, typer.Option(help="Names, comma-separated; all if empty.")] = "",
+    engine: Annotated[str, typer.Option(help="An engine of the exact profile.")] = "native-scalar",
+    json: Json = False,
+) -> int:
+    """Make the recorded golden vectors again and hold them against their hashes."""
+    from trlm_lab.flows.golden_vectors import make_vectors, vector_plans
+    from trlm_lab.flows.progress import Board
+
+    names = [name for name in only.split(",") if name] or list(vector_plans())
+    with Board() as board:
+        made = [make_vectors(name, out, board, engine=engine) for name in names]
+    rows = [one.row() for one in made]
+    emit_json(rows) if json else emit_table(rows)
+    return 0 if all(one.agrees for one in made) else 1
