@@ -104,8 +104,8 @@ from trlm_lab.errors.flows import (
     InternalError,
     LockHeldError,
     NoRunError,
-    NotebookFailedError,
     NotStoredError,
+    NotebookFailedError,
     NpzUnreadableError,
     OutputIsInputError,
     PathMissingError,
@@ -239,6 +239,7 @@ from trlm_lab.errors.receipts import (
     EvidenceMissingError,
     NodeCorruptError,
     NodeMissingError,
+    NothingChangedError,
 )
 from trlm_lab.errors.root import (
     ClaimFailed,
@@ -403,6 +404,7 @@ __all__ = [
     "NotPlainFileError",
     "NotStoredError",
     "NotebookFailedError",
+    "NothingChangedError",
     "NothingToCompareError",
     "NpzUnreadableError",
     "ObservationError",

@@ -35,3 +35,11 @@ class EvidenceMissingError(Refused):
     code = "EVIDENCE_MISSING"
     rule = "it has {found} children of type {wanted} and needs one"
     fix = "run it again; a receipt node is never edited"
+
+
+class NothingChangedError(Refused):
+    """A change that names nothing under the receipt."""
+
+    code = "NOTHING_CHANGED"
+    rule = "no node under the receipt is meant"
+    fix = "name a node id, a node type, or TYPE:TEXT; `trlm receipts graph` shows them"
