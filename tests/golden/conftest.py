@@ -1,6 +1,5 @@
 """Every reader of golden containers, and directories written from drafts."""
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,11 +9,12 @@ from playwright.sync_api import sync_playwright
 
 from tests.golden.readers import GoldenReader, NodeReader, PageReader, PythonReader, RustReader
 from tests.golden.sound import Draft
+from tests.skips import lacking
 from trlm_lab.backends.browser import ChromiumRunner
 from trlm_lab.backends.browser.find import find_chromium
 from trlm_lab.backends.browser.resources import resources
 from trlm_lab.backends.browser.server import PageServer
-from trlm_lab.backends.build_native import find_compiler
+from trlm_lab.backends.native import NativeRunner
 from trlm_lab.base.interfaces import Runner
 
 READERS = ("python", "rust", "node", "chromium")
@@ -34,16 +34,15 @@ def golden_page(require: Callable[[Runner], None]) -> Iterator[GoldenReader]:
 @pytest.fixture(scope="session")
 def golden_node() -> Iterator[GoldenReader]:
     if shutil.which("node") is None:
-        pytest.skip("node is not installed")
+        lacking("node", "none on the path")
     reader = NodeReader()
     yield reader
     reader.close()
 
 
 @pytest.fixture(scope="session")
-def golden_rust() -> GoldenReader:
-    if find_compiler() is None and not os.environ.get("CI"):
-        pytest.skip("there is no Rust compiler")
+def golden_rust(require: Callable[[Runner], None]) -> GoldenReader:
+    require(NativeRunner())
     return RustReader()
 
 
