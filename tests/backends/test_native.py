@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.backends.exact_cases import CASE, ODD_CASE, TOKENS, Observe, digests
 from trlm_lab.backends import build_native, runtime_source
 from trlm_lab.backends.native import NativeRunner
 from trlm_lab.backends.reference import ReferenceRunner
 from trlm_lab.base.bits import same_bits
 from trlm_lab.base.interfaces import Runner, Subject
 from trlm_lab.base.names import is_checkpoint, llama_ladder
-from trlm_lab.base.records import ArrayDigest, Case, Observation
+from trlm_lab.base.records import Case, Observation
 from trlm_lab.errors import (
     AllKeysMaskedError,
     CompilerMissingError,
@@ -32,20 +33,10 @@ from trlm_lab.errors import (
     TokenRangeError,
 )
 
-Observe = Callable[[Runner, Path, Case], dict[str, Observation]]
-TOKENS = (5, 66, 0, 17, 3, 3, 41, 20, 9, 33, 12)
-CASE = Case("plain", TOKENS)
-ODD_CASE = Case("odd", TOKENS[:5], position_ids=(0, 0, 1, 7, 2), attention_mask=(1, 0, 1, 1, 0))
-
 
 @pytest.fixture(scope="module", autouse=True)
 def _here(require: Callable[[Runner], None]) -> None:
     require(NativeRunner())
-
-
-def digests(seen: dict[str, Observation]) -> list[ArrayDigest]:
-    """Names, shapes and hashes, in order."""
-    return [ArrayDigest.of(o) for o in seen.values()]
 
 
 @pytest.mark.parametrize("quant", ["f32", "q8_r128"])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.backends.exact_cases import CASE, ODD_CASE, TOKENS, Observe, digests
 from tests.skips import lacking
 from trlm_lab.backends import build_wasm
 from trlm_lab.backends.abi_host import SIGNATURES
@@ -18,7 +19,7 @@ from trlm_lab.backends.wasm_module import MODULE, RECORD, read_module, read_reco
 from trlm_lab.backends.wasm_wasmtime import WasmtimeHost, WasmtimeRunner
 from trlm_lab.base.bits import same_bits
 from trlm_lab.base.interfaces import Runner, Subject
-from trlm_lab.base.records import ArrayDigest, Case, Observation
+from trlm_lab.base.records import Case
 from trlm_lab.errors import (
     CompilerMissingError,
     EngineMissingError,
@@ -31,20 +32,10 @@ from trlm_lab.errors import (
     WasmModuleError,
 )
 
-Observe = Callable[[Runner, Path, Case], dict[str, Observation]]
-TOKENS = (5, 66, 0, 17, 3, 3, 41, 20, 9)
-CASE = Case("plain", TOKENS)
-ODD_CASE = Case("odd", TOKENS[:5], position_ids=(0, 0, 1, 7, 2), attention_mask=(1, 0, 1, 1, 0))
-
 
 @pytest.fixture(scope="module", autouse=True)
 def _here(require: Callable[[Runner], None]) -> None:
     require(WasmtimeRunner())
-
-
-def digests(seen: dict[str, Observation]) -> list[ArrayDigest]:
-    """Names, shapes and hashes, in order."""
-    return [ArrayDigest.of(o) for o in seen.values()]
 
 
 @pytest.mark.parametrize("quant", ["f32", "q8_r128"])

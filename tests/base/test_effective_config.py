@@ -2,36 +2,12 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 
+from tests.base.configuration import SOUND
 from trlm_lab.base.records import EffectiveConfig
 from trlm_lab.errors import RecordError
 
-SOUND: dict[str, Any] = {
-    "model_type": "llama",
-    "vocab_size": 6,
-    "hidden_size": 8,
-    "intermediate_size": 12,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "num_key_value_heads": 1,
-    "head_dim": 4,
-    "max_position_embeddings": 16,
-    "rms_norm_eps": float(np.float32(1e-5)),
-    "rope_theta": 10000.0,
-    "rope_inv_freq": [1.0, 0.5],
-    "rope_order": "half_split",
-    "attention_scale": 0.5,
-    "hidden_act": "silu",
-    "tie_word_embeddings": True,
-    "attention_bias": False,
-    "mlp_bias": False,
-    "bos_token_id": 1,
-    "eos_token_id": [2],
-    "pad_token_id": None,
-    "unk_token_id": 0,
-}
 WRONG: list[Any] = ["x", 1.5, -1, True, None, b"", [], {}, ["x"], [None], [1.5], [1], [-1]]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.base.configuration import SOUND
 from trlm_lab.base.records import (
     ArrayDigest,
     Case,
@@ -23,36 +24,11 @@ from trlm_lab.base.records.outcome import worst
 from trlm_lab.base.registry import Registry
 from trlm_lab.errors import DuplicateNameError, RecordError, TrlmError, UnknownNameError
 
-CONFIG: dict[str, Any] = {
-    "model_type": "llama",
-    "vocab_size": 16,
-    "hidden_size": 8,
-    "intermediate_size": 16,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "num_key_value_heads": 1,
-    "head_dim": 4,
-    "max_position_embeddings": 32,
-    "rms_norm_eps": float(np.float32(1e-5)),
-    "rope_theta": 10000.0,
-    "rope_inv_freq": [1.0, float(np.float32(0.01))],
-    "rope_order": "half_split",
-    "attention_scale": 0.5,
-    "hidden_act": "silu",
-    "tie_word_embeddings": True,
-    "attention_bias": False,
-    "mlp_bias": False,
-    "bos_token_id": 1,
-    "eos_token_id": [2],
-    "pad_token_id": None,
-    "unk_token_id": None,
-}
-
 
 def test_config_survives_its_map() -> None:
-    config = EffectiveConfig.from_map(CONFIG)
+    config = EffectiveConfig.from_map(SOUND)
     assert EffectiveConfig.from_map(config.to_map()) == config
-    assert config.to_map() == CONFIG
+    assert config.to_map() == SOUND
 
 
 @pytest.mark.parametrize(
@@ -69,7 +45,7 @@ def test_config_survives_its_map() -> None:
 )
 def test_contradictory_config_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(RecordError):
-        EffectiveConfig.from_map({**CONFIG, **change})
+        EffectiveConfig.from_map({**SOUND, **change})
 
 
 def test_an_outcome_is_no_boolean() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from trlm_lab.base.names import llama_ladder, parse_checkpoint
 from trlm_lab.base.records import Case, EngineIdentity, Observation
+from trlm_lab.traces import TraceWriter
 
 SIZES = {"D": 4, "H": 2, "K": 1, "E": 2, "HE": 4, "KE": 2, "F": 6, "V": 5}
 
@@ -45,3 +47,23 @@ def identity() -> EngineIdentity:
 @pytest.fixture
 def subject() -> dict[str, str]:
     return {"artifact": "ab" * 32}
+
+
+@pytest.fixture
+def layers() -> int:
+    """Layers of the stored run."""
+    return 2
+
+
+@pytest.fixture
+def root(
+    tmp_path: Path,
+    case: Case,
+    identity: EngineIdentity,
+    subject: dict[str, str],
+    layers: int,
+) -> Path:
+    """A store with one case."""
+    path = tmp_path / "run.zarr"
+    TraceWriter(path, identity, subject).write_case(case, iter(run_of(case, layers)))
+    return path

@@ -5,31 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from trlm_lab.base.records import Case, EngineIdentity, Observation
+from trlm_lab.base.records import Observation
 from trlm_lab.errors import TraceCorruptError
-from trlm_lab.traces import TraceStore, TraceWriter
+from trlm_lab.traces import TraceStore
 from trlm_lab.traces.documents import parse_case
 
 Streams = Callable[..., list[Observation]]
 
 
 @pytest.fixture
-def root(
-    tmp_path: Path,
-    case: Case,
-    identity: EngineIdentity,
-    subject: dict[str, Any],
-    stream_of: Streams,
-) -> Path:
-    path = tmp_path / "run.zarr"
-    writer = TraceWriter(path, identity, subject)
-    writer.write_case(case, stream_of(case, layers=1))
-    return path
+def layers() -> int:
+    """One, so that every byte can be flipped."""
+    return 1
 
 
 def _verify(root: Path) -> None:

@@ -34,20 +34,6 @@ from trlm_lab.traces import (
 Streams = Callable[..., list[Observation]]
 
 
-@pytest.fixture
-def root(
-    tmp_path: Path,
-    case: Case,
-    identity: EngineIdentity,
-    subject: dict[str, Any],
-    stream_of: Streams,
-) -> Path:
-    """A store with one case."""
-    path = tmp_path / "run.zarr"
-    TraceWriter(path, identity, subject).write_case(case, iter(stream_of(case)))
-    return path
-
-
 def test_every_array_comes_back_bit_for_bit(root: Path, case: Case, stream_of: Streams) -> None:
     store = TraceStore(root)
     stream = stream_of(case)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trlm_lab.base.records import FAULTS, Comparison, Mismatch
+from trlm_lab.bisection.answer import NO_BOUNDARY
 from trlm_lab.compare import ExactTable, exact_equality, first_element
 from trlm_lab.flows.calibration import Calibrated
 from trlm_lab.flows.conditioning import Conditioning
@@ -60,7 +61,7 @@ def _compare(candidate: Ran, limits: Calibrated, third: Conditioning) -> dict[st
     if comparison.outcome in FAULTS:
         mismatch = third.bisect(view, limits.policy)
     else:
-        mismatch = Mismatch(comparison.outcome, note="no boundary exceeds its limit")
+        mismatch = Mismatch(comparison.outcome, note=NO_BOUNDARY)
     rows, noise = comparison.to_map(), third.used_for(comparison)
     return {"comparison": rows, "noise": noise, "mismatch": mismatch.to_map()}
 
