@@ -33,6 +33,8 @@ class Planned:
         self.bounded = [c for c in children if "comparison_blob" in self.graph.node(c).metadata]
         self.exact = [c for c in children if c not in self.bounded]
         self.failed = self._failed()
+        self.oracles = [self.graph.child(n, "oracle_run") for n in self.bounded]
+        self.judged = self.graph.suite(self.oracles[0]) if self.oracles else ()
 
     def _failed(self) -> dict[tuple[str, str], str]:
         """Observations of engines that ended in an error, by (engine, artifact)."""
@@ -112,7 +114,8 @@ class Planned:
         if self.graph.label(run) != label:
             detail = f"the trace is of the artifact {self.graph.label(run)}, not {label}"
             self.dossier.fail("ENGINE", node_id, detail)
-        check_suite(self.dossier, run, self.plan.judged)
+        if self.graph.suite(run) != self.judged:
+            self.dossier.fail("SUITE", node_id, f"{engine} was given other cases than the oracle")
 
     def _exact(self, node_id: str) -> None:
         facts = self.graph.node(node_id)
@@ -142,9 +145,10 @@ class Planned:
         for policy in dict.fromkeys(policies):
             run = self.graph.child(policy, "oracle_run")
             check_suite(self.dossier, run, self.plan.calibration)
-        oracles = {self.graph.child(n, "oracle_run") for n in self.bounded}
+        for run in dict.fromkeys(self.oracles):
+            check_suite(self.dossier, run, self.plan.judged)
         for probe in self._of("probe"):
-            if oracles and self.graph.child(probe, "oracle_run") not in oracles:
+            if self.oracles and self.graph.child(probe, "oracle_run") not in self.oracles:
                 self._fail("EVIDENCE_FOREIGN", "the probe is of an oracle that judged nothing")
 
     def _faults(self) -> None:

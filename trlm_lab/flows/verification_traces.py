@@ -5,6 +5,7 @@ from __future__ import annotations
 from trlm_lab.base.records import TraceRecord
 from trlm_lab.cases import load_suite, suite_names
 from trlm_lab.errors import TrlmError
+from trlm_lab.flows.plan import PLAN_FILE
 from trlm_lab.flows.verification_dossier import Dossier
 from trlm_lab.traces import TraceStore
 
@@ -81,10 +82,14 @@ def _weights(dossier: Dossier, tree: str) -> str | None:
 def check_suite(dossier: Dossier, node_id: str, name: str) -> None:
     """The cases of a run are those of the built-in suite that the plan names."""
     if name not in suite_names():
-        dossier.report.note(
-            "SUITE_FOREIGN", dossier.place(node_id), f"{name!r} is no built-in suite"
-        )
-        return
-    if dossier.graph.suite(node_id) != load_suite(name).cases:
+        _say_foreign(dossier, name)
+    elif dossier.graph.suite(node_id) != load_suite(name).cases:
         detail = f"its cases are not those of the suite {name!r} in this version"
         dossier.fail("SUITE", node_id, detail)
+
+
+def _say_foreign(dossier: Dossier, name: str) -> None:
+    """Once: the cases are whatever the case nodes hold."""
+    where = f"{PLAN_FILE}: {name}"
+    if not any(f.code == "SUITE_FOREIGN" and f.where == where for f in dossier.report.findings):
+        dossier.report.note("SUITE_FOREIGN", where, "no built-in suite: nothing says which cases")
