@@ -23,7 +23,7 @@ from trlm_lab.acquire.safetensors_writer import (
 from trlm_lab.acquire.shards import stored_tensors
 from trlm_lab.base import strict_json
 from trlm_lab.base.records import SourceFile
-from trlm_lab.base.safetensors_header import StoredTensor, map_tensor
+from trlm_lab.base.safetensors_header import StoredTensor, read_elements
 
 DIRECTORY_VERSION = 1
 
@@ -35,10 +35,10 @@ class _Values:
     stored: StoredTensor
 
     def __call__(self) -> Iterator[F32]:
-        flat = map_tensor(self.stored.path, self.stored.info).reshape(-1)
-        for first in range(0, flat.size, CHUNK_ELEMENTS):
-            part = flat[first : first + CHUNK_ELEMENTS]
-            if self.stored.info.dtype == "BF16":
+        path, info = self.stored.path, self.stored.info
+        for first in range(0, info.elements, CHUNK_ELEMENTS):
+            part = read_elements(path, info, first, min(CHUNK_ELEMENTS, info.elements - first))
+            if info.dtype == "BF16":
                 # A bfloat16 is the upper half of a float32.
                 yield (part.astype(np.uint32) << np.uint32(16)).view(np.float32)
             else:

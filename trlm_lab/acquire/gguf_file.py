@@ -8,6 +8,7 @@ byte unexplained. Source: the published GGUF specification of the ggml project.
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import struct
 from dataclasses import dataclass
@@ -75,12 +76,43 @@ class GgufFile:
     fields: dict[str, GgufField]
     tensors: dict[str, GgufTensor]
 
+    def row_count(self, name: str) -> int:
+        """Stored rows of a tensor; a vector has one."""
+        shape = self.tensors[name].shape
+        return 1 if len(shape) == 1 else shape[0]
+
     def rows(self, name: str) -> NDArray[np.uint8]:
-        """The stored bytes of a tensor, mapped, (rows, bytes of a row); a vector has one row."""
-        tensor = self.tensors[name]
-        rows = 1 if len(tensor.shape) == 1 else tensor.shape[0]
+        """The stored bytes of a tensor, mapped, (rows, bytes of a row)."""
+        tensor, rows = self.tensors[name], self.row_count(name)
         size = tensor.end - tensor.begin
         return np.memmap(self.path, np.uint8, "r", tensor.begin, (rows, size // rows))
+
+    def read_rows(self, name: str, first: int, last: int) -> NDArray[np.uint8]:
+        """A copy of the stored rows `first` to `last`; nothing else of the file stays in memory.
+
+        Raises:
+            GgufError: the file has become shorter.
+        """
+        tensor = self.tensors[name]
+        width = (tensor.end - tensor.begin) // self.row_count(name)
+        with open_plain(self.path) as stream:
+            stream.seek(tensor.begin + first * width)
+            data = stream.read((last - first) * width)
+        if len(data) != (last - first) * width:
+            where = f"{self.path.name}:{name}"
+            raise GgufError(where=where, detail="the file became shorter while it was read")
+        return np.frombuffer(data, np.uint8).reshape(last - first, width)
+
+    def stored_sha256(self, name: str) -> str:
+        """SHA-256 of the stored bytes of a tensor, in constant memory."""
+        tensor, digest = self.tensors[name], hashlib.sha256()
+        with open_plain(self.path) as stream:
+            stream.seek(tensor.begin)
+            left = tensor.end - tensor.begin
+            while left > 0 and (chunk := stream.read(min(left, 1 << 20))):
+                digest.update(chunk)
+                left -= len(chunk)
+        return digest.hexdigest()
 
 
 class _Cursor:

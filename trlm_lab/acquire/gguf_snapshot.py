@@ -196,6 +196,6 @@ def _tensor_row(name: str, file: GgufFile, origin: TensorOrigin, digest: str) ->
         "source_name": source.name,
         "source_type": source.type_name,
         "source_range": [source.begin, source.end],
-        "source_sha256": canon.sha256_hex(file.rows(source.name).reshape(-1).data),
+        "source_sha256": file.stored_sha256(source.name),
         "transforms": [[kind, parameters] for kind, parameters in origin.transforms],
     }

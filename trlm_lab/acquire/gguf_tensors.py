@@ -8,6 +8,7 @@ llama conversion of the ggml project, checked against a runtime that reads the s
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -111,12 +112,18 @@ class _Chunks:
     order: NDArray[np.int64] | None
 
     def __call__(self) -> Iterator[F32]:
-        rows = self.file.rows(self.tensor.name)
-        step = max(1, CHUNK_ELEMENTS // self.tensor.shape[-1])
-        for first in range(0, rows.shape[0], step):
-            last = min(first + step, rows.shape[0])
-            chosen = slice(first, last) if self.order is None else self.order[first:last]
-            yield dequantize(np.ascontiguousarray(rows[chosen]), self.tensor.type_name)
+        name, count = self.tensor.name, self.file.row_count(self.tensor.name)
+        step = max(1, CHUNK_ELEMENTS * count // math.prod(self.tensor.shape))
+        for first in range(0, count, step):
+            last = min(first + step, count)
+            if self.order is None:
+                rows = self.file.read_rows(name, first, last)
+            else:
+                # Rows move within their head only, so the span is little longer than the chunk.
+                chosen = self.order[first:last]
+                low = int(chosen.min())
+                rows = self.file.read_rows(name, low, int(chosen.max()) + 1)[chosen - low]
+            yield dequantize(np.ascontiguousarray(rows), self.tensor.type_name)
 
 
 def dequantize(rows: NDArray[np.uint8], type_name: str) -> F32:

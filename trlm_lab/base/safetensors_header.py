@@ -98,6 +98,25 @@ def map_tensor(path: Path, tensor: TensorInfo) -> NDArray[Any]:
     return np.memmap(path, dtype, "r", tensor.begin, tensor.shape or (1,)).reshape(tensor.shape)
 
 
+def read_elements(path: Path, tensor: TensorInfo, first: int, count: int) -> NDArray[Any]:
+    """A copy of some elements of a tensor in C order (BF16 as uint16); nothing stays mapped.
+
+    Raises:
+        SafetensorsDtypeError: a type that NumPy cannot hold.
+        SafetensorsTruncatedError: the file has become shorter.
+    """
+    if tensor.dtype not in _NUMPY:
+        raise e.SafetensorsDtypeError(where=path.name, tensor=tensor.name, dtype=tensor.dtype)
+    dtype = np.dtype(_NUMPY[tensor.dtype])
+    with open_plain(path) as stream:
+        stream.seek(tensor.begin + first * dtype.itemsize)
+        data = stream.read(count * dtype.itemsize)
+    if len(data) != count * dtype.itemsize:
+        detail = "the file became shorter while it was read"
+        raise e.SafetensorsTruncatedError(where=f"{path.name}:{tensor.name}", detail=detail)
+    return np.frombuffer(data, dtype)
+
+
 def _header_length(prefix: bytes, size: int, where: str) -> int:
     if len(prefix) < 8:
         detail = f"{size} bytes cannot hold the 8-byte header length"

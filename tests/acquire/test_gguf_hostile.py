@@ -1,0 +1,129 @@
+"""GGUF files that declare what they do not have: refused by name, without the declared memory."""
+
+import json
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.acquire.test_gguf_file import file, number, read, row, text
+from trlm_lab.errors import GgufError
+
+HUGE = (2**31, 2**32 - 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
+
+
+def array(kind: int, count: int, payload: bytes = b"") -> bytes:
+    return text("a") + struct.pack("<IIQ", 9, kind, count) + payload
+
+
+def scalar(kind: int, payload: bytes) -> bytes:
+    return text("a") + struct.pack("<I", kind) + payload
+
+
+def counts(tensors: int, fields: int) -> bytes:
+    return b"GGUF" + struct.pack("<IQQ", 3, tensors, fields) + bytes(72)
+
+
+F32 = struct.pack("<f", float("nan"))
+CASES: dict[str, tuple[bytes, str]] = {
+    **{f"{n} tensors": (counts(n, 0), "tensors") for n in HUGE},
+    **{f"{n} keys": (counts(0, n), "key/values") for n in HUGE},
+    **{f"a key of {n} bytes": (file(struct.pack("<Q", n) + bytes(32), 1), "are wanted") for n in HUGE},
+    **{f"{n} numbers": (file(array(4, n), 1), "array elements") for n in HUGE},
+    **{f"{n} texts": (file(array(8, n), 1), "array elements") for n in HUGE},
+    **{f"{n} bytes": (file(array(0, n), 1), "array elements") for n in HUGE},
+    **{f"dimension {n}": (file(tensors=row("t", [n]), tensor_count=1), "empty or too large")
+       for n in HUGE},
+    **{f"offset {n}": (file(tensors=row("t", [8], 0, n), tensor_count=1), "not aligned, or pass")
+       for n in HUGE},
+    "a million keys": (counts(0, 10**6), "key/values need"),
+    "a million tensors": (counts(10**6, 0), "tensors need"),
+    "numbers beyond the file": (file(array(4, 1000), 1), "need 4000 bytes"),
+    "two dimensions that wrap": (
+        file(tensors=row("t", [2**30, 2**34]), tensor_count=1), "empty or too large"
+    ),
+    "rank 2^32 - 1": (
+        file(tensors=text("t") + struct.pack("<I", 2**32 - 1) + bytes(64), tensor_count=1),
+        "has rank",
+    ),
+    "a type of 2^32 - 1": (
+        file(tensors=row("t", [32], 2**32 - 1), tensor_count=1, payload=bytes(128)),
+        "is not read",
+    ),
+    "a Boolean that is 2": (file(scalar(7, b"\x02"), 1), "a bool holds 2"),
+    "a Boolean of 255 in a list": (file(array(7, 3, b"\x00\x01\xff"), 1), "a bool holds 255"),
+    "a NaN": (file(scalar(6, F32), 1), "a f32 holds nan"),
+    "an infinity in a list": (
+        file(array(12, 1, struct.pack("<d", float("inf"))), 1), "a f64 holds inf"
+    ),
+    "a key without a name": (file(text("") + struct.pack("<II", 4, 1), 1), "a key of 0 bytes"),
+    "a key of 70,000 bytes": (
+        file(text("k" * 70_000) + struct.pack("<II", 4, 1), 1), "a key of 70000 bytes"
+    ),
+    "a tensor without a name": (
+        file(tensors=row("", [8]), tensor_count=1, payload=bytes(32)), "a tensor name of 0 bytes"
+    ),
+    "a tensor name of 65 bytes": (
+        file(tensors=row("n" * 65, [8]), tensor_count=1, payload=bytes(32)), "name of 65 bytes"
+    ),
+    "a signed alignment": (
+        file(text("general.alignment") + struct.pack("<Ii", 5, 32), 1), "of the kind i32"
+    ),
+    "a true alignment": (
+        file(text("general.alignment") + struct.pack("<IB", 7, 1), 1), "of the kind bool"
+    ),
+    "a list as alignment": (
+        file(text("general.alignment") + struct.pack("<IIQ", 9, 4, 0), 1), "of the kind array"
+    ),
+    "an alignment of 2^17": (file(number("general.alignment", 2**17), 1), "general.alignment"),
+    "a gap": (
+        file(tensors=row("t", [8]) + row("u", [8], 0, 64), tensor_count=2, payload=bytes(96)),
+        "belong to nothing",
+    ),
+    "a gap before the first": (
+        file(tensors=row("t", [8], 0, 32), tensor_count=1, payload=bytes(64)), "belong to nothing"
+    ),
+    "bytes after the last": (
+        file(tensors=row("t", [8]), tensor_count=1, payload=bytes(65)), "after the last tensor"
+    ),
+    "a padding that is no zero": (
+        file(tensors=row("t", [1]), tensor_count=1, payload=bytes(4) + b"x" + bytes(27)),
+        "the padding is not zero",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_hostile_file_is_refused_by_its_rule(tmp_path: Path, name: str) -> None:
+    data, words = CASES[name]
+    with pytest.raises(GgufError, match=words):
+        read(tmp_path, data)
+
+
+SCRIPT = """
+import json, resource, sys
+from pathlib import Path
+from trlm_lab.acquire import check_gguf
+before = resource.getrusage(resource.RUSAGE_SELF)
+found = [[f["code"] for f in check_gguf(path)] for path in sorted(Path(sys.argv[1]).iterdir())]
+after = resource.getrusage(resource.RUSAGE_SELF)
+grown = 1024 * (after.ru_maxrss - before.ru_maxrss)
+spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+print(json.dumps([grown, spent, found]))
+"""
+
+
+def test_all_of_them_together_cost_next_to_nothing(tmp_path: Path) -> None:
+    for index, (data, _) in enumerate(CASES.values()):
+        (tmp_path / f"{index:03}.gguf").write_bytes(data)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)],
+        capture_output=True, text=True, check=True, timeout=600,
+    )  # fmt: skip
+    grown, seconds, found = json.loads(done.stdout)
+    assert found == [["GGUF"]] * len(CASES)
+    assert grown < 200e6
+    # Processor time, not wall time, and of all files: less than one second for each.
+    assert seconds < len(CASES)
