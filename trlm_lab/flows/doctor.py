@@ -18,7 +18,7 @@ PLANNED = {
     "native-threads": "the runtime's work sharing, in the order of lanes16-f32-v1",
     "wasm-simd@wasmtime": "a second module, built with simd128",
     "wasm-simd@chromium": "a second module, built with simd128",
-    "wasm-threads@chromium": "a module with shared memory, and a page that is cross-origin isolated",
+    "wasm-threads@chromium": "a module with shared memory, and a cross-origin isolated page",
     "webgpu@chromium": "the WGSL kernels and their profile webgpu-f32-v1",
     "webgpu@wgpu": "the WGSL kernels and a wgpu host for them",
 }
