@@ -39,6 +39,12 @@ class AbiOperators:
         self.word = np.dtype(word)
         self.engine = engine
 
+    def __enter__(self) -> AbiOperators:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.host.close()
+
     def call(self, name: str, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[Array]:
         """Run an operator; `outputs` give type and shape of the answers.
 

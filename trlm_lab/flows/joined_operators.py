@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trlm_lab.errors import ShapeMismatchError
+from trlm_lab.errors import ShapeMismatchError, UnknownNameError
 from trlm_lab.metrics import top_margins
 from trlm_lab.ops.kernels import Kernel
 from trlm_lab.ops.operands import Operands
@@ -22,7 +22,9 @@ DEFAULT_FORMAT = "q8_r128"
 
 def _format(given: Operands) -> str:
     name = given.text("format") if "format" in given else DEFAULT_FORMAT
-    FORMATS[name]  # an unknown name is a usage error whichever engine is asked
+    if name not in FORMATS:
+        where, known = f"{given.operator}: format", ", ".join(FORMATS)
+        raise UnknownNameError(where=where, kind=FORMATS.kind, name=name, known=known)
     return name
 
 

@@ -100,8 +100,7 @@ def _inverse_frequencies(given: Operands) -> Answer:
     if head_dim < 2 or head_dim % 2:
         given.refuse("head_dim", "must be even and above 0")
     inv_freq, factor = frequencies(given, head_dim)
-    y = given.arithmetic.array(inv_freq)
-    return {"y": y, "attention_factor": np.asarray(factor)}
+    return {"y": given.compute(inv_freq), "attention_factor": np.asarray(factor)}
 
 
 def _permutation(given: Operands) -> Array:

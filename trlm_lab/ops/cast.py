@@ -28,4 +28,6 @@ def cast(x: Float[Array, "*N"], dtype: str) -> Float[Array, "*N"]:
     if dtype == "f16":
         with np.errstate(over="ignore", under="ignore"):
             return single.astype(np.float16).astype(np.float32)
-    raise UnknownNameError(kind="float format", name=dtype, known=", ".join(FORMATS))
+    raise UnknownNameError(
+        where="cast: dtype", kind="float format", name=dtype, known=", ".join(FORMATS)
+    )

@@ -10,6 +10,7 @@
 - `matmul(x, weight)`: T I, O I; `embedding(weight, token_ids)`: V D, T
 - `swiglu(gate, up)`, `residual(old, new)`: of one shape; `cast(x, dtype)`; `sum(x, order)`
 - `causal_mask(length)`, `sliding_window_mask(length, window)`, `combine_masks(first, second)`
+- `inverse_frequencies(values)`: of the operands' formula, in the profile's type
 - `half_split_to_interleaved`, `interleaved_to_half_split(x, heads)`: rows along axis 0
 - `quantize(x, format)` to codes and scales, `dequantize(codes, scale, format)`: two-dimensional
 
@@ -94,6 +95,7 @@ def reference_kernels(arithmetic: Arithmetic) -> Kernels:
         "combine_masks": np.logical_and,
         "rope": lambda x, at, freq, factor: rope(x, at, freq, a, factor),
         "rope_interleaved": lambda x, at, freq, factor: rope_interleaved(x, at, freq, a, factor),
+        "inverse_frequencies": a.array,
         "half_split_to_interleaved": _permuted(half_split_to_interleaved),
         "interleaved_to_half_split": _permuted(interleaved_to_half_split),
         "silu": partial(silu, arithmetic=a),

@@ -39,9 +39,11 @@ def summation(x: Float[Array, " N"], order: str, arithmetic: Arithmetic) -> Floa
     elif order == "neighbours":
         total = _neighbours(x)[0]
     elif order == "profile":
-        total = ordered_sum(x, arithmetic)
+        total = ordered_sum(x[:, None], arithmetic)[0]
     elif order in LANES:
-        total = ordered_sum(x, Arithmetic(order, arithmetic.dtype, LANES[order]))
+        total = ordered_sum(x[:, None], Arithmetic(order, arithmetic.dtype, LANES[order]))[0]
     else:
-        raise UnknownNameError(kind="order of a sum", name=order, known=", ".join(ORDERS))
+        raise UnknownNameError(
+            where="sum: order", kind="order of a sum", name=order, known=", ".join(ORDERS)
+        )
     return np.asarray(total, dtype=arithmetic.dtype)
