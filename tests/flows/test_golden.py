@@ -30,6 +30,7 @@ from trlm_lab.flows.engines import runner
 from trlm_lab.flows.golden import export_golden, vectors_sha256, verify_golden
 from trlm_lab.flows.golden_judge import judge_golden
 from trlm_lab.flows.golden_vectors import make_vectors
+from trlm_lab.flows.notebooks import run_notebook
 from trlm_lab.flows.packing import Packed
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.trial import oracle_and_policy
@@ -367,6 +368,22 @@ def test_commands(
         (finding,) = answer(3, *arguments)["findings"]
         assert finding["code"] == "GOLDEN_TRAILING"
         assert finding["fix"]
+
+
+@pytest.mark.slow
+def test_the_notebook(tmp_path: Path) -> None:
+    committed = Path(__file__).parents[2] / "examples" / "golden" / "llama-small-4"
+    ws = Workspace(tmp_path)
+    done = run_notebook(ws, "07_golden", {"golden": str(committed)}, [])
+    assert done.evidence == {
+        "verified": {"python": "accept", "native": "accept"},
+        "judged": {
+            "native-scalar": ["MATCH"],
+            "reference": ["MATCH"],
+            "faulty:rope_pairing@2": ["WRONG"],
+        },
+        "named": ["layers.2.q_rope"],
+    }
 
 
 # --- the crate's command ----------------------------------------------------------------------
