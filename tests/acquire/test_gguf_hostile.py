@@ -106,10 +106,14 @@ SCRIPT = """
 import json, resource, sys
 from pathlib import Path
 from trlm_lab.acquire import check_gguf
-before = resource.getrusage(resource.RUSAGE_SELF)
+def peak():
+    # The peak of getrusage outlives exec, and so is that of the parent.
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * int(next(line.split()[1] for line in lines if line.startswith("VmHWM")))
+base, before = peak(), resource.getrusage(resource.RUSAGE_SELF)
 found = [[f["code"] for f in check_gguf(path)] for path in sorted(Path(sys.argv[1]).iterdir())]
 after = resource.getrusage(resource.RUSAGE_SELF)
-grown = 1024 * (after.ru_maxrss - before.ru_maxrss)
+grown = peak() - base
 spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 print(json.dumps([grown, spent, found]))
 """

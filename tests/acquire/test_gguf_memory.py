@@ -17,17 +17,21 @@ from trlm_lab.acquire.safetensors_writer import CHUNK_ELEMENTS
 BOUND_BYTES = 6 * 4 * CHUNK_ELEMENTS
 D, F, V = 1024, 64, 80_000
 
-#: Measures the growth of its own peak, so that imports do not count.
+#: Measures the growth of its own peak, so that imports do not count. `getrusage` would do after a
+#: plain fork, but its peak outlives exec and so is that of the parent; VmHWM belongs to the image.
 SCRIPT = """
-import json, resource, sys
+import json, sys
 from pathlib import Path
 from trlm_lab.acquire.gguf_snapshot import convert_gguf
 import gguf
 out = Path(sys.argv[2])
 out.mkdir()
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def peak():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * int(next(line.split()[1] for line in lines if line.startswith("VmHWM")))
+before = peak()
 convert_gguf(Path(sys.argv[1]), [], out)
-print(json.dumps(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)))
+print(json.dumps(peak() - before))
 """
 
 
