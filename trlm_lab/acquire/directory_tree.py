@@ -41,6 +41,8 @@ def read_tree(root: Path) -> ModelTree:
     tree, problems = judged_tree(root)
     if problems:
         raise problems[0]
+    if tree.has_index and not tree.weights:
+        raise ShardError(where=INDEX, detail="the index stands there without any of its shards")
     if "config.json" not in tree.taken or not tree.weights:
         detail = "a model directory has config.json and model*.safetensors"
         raise TreeError(where=str(root), detail=detail)
