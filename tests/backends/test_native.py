@@ -24,6 +24,7 @@ from trlm_lab.errors import (
     ContextLengthError,
     ModelFilesError,
     NativeBuildError,
+    NotPlainFileError,
     PositionRangeError,
     RuntimeRefusedError,
     RuntimeSourceMissingError,
@@ -180,14 +181,23 @@ def test_bytes_that_are_no_container_are_refused(tmp_path: Path) -> None:
         assert refusal.value.facts["error_name"] == name
 
 
-@pytest.mark.parametrize("kind", ["missing", "empty", "directory"])
-def test_unreadable_artifacts_are_refused(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("missing", ModelFilesError),
+        ("empty", ModelFilesError),
+        ("directory", NotPlainFileError),
+    ],
+)
+def test_unreadable_artifacts_are_refused(
+    tmp_path: Path, kind: str, error: type[Exception]
+) -> None:
     path = tmp_path / "x.slm"
     if kind == "empty":
         path.touch()
     elif kind == "directory":
         path.mkdir()
-    with pytest.raises(ModelFilesError):
+    with pytest.raises(error):
         NativeRunner().open(Subject(artifact=path))
 
 

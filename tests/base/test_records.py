@@ -22,7 +22,7 @@ from trlm_lab.base.records import (
 )
 from trlm_lab.base.records.outcome import worst
 from trlm_lab.base.registry import Registry
-from trlm_lab.errors import DuplicateNameError, RecordError, TrlmError, UnknownNameError
+from trlm_lab.errors import DuplicateNameError, RecordError, TrlmError, UnknownNameError, UsageError
 
 
 def test_config_survives_its_map() -> None:
@@ -119,8 +119,10 @@ def all_errors(root: type[TrlmError]) -> list[type[TrlmError]]:
 
 def test_error_codes_are_unique_and_texts_are_derived() -> None:
     classes = all_errors(TrlmError)
-    # NOT_SUPPORTED is an outcome too: whatever an engine cannot do carries it.
-    codes = [c.code for c in classes if c.code != "NOT_SUPPORTED"]
+    # NOT_SUPPORTED is an outcome too: whatever an engine cannot do carries it. A command line that
+    # does not parse is the plain usage error.
+    shared = ("NOT_SUPPORTED", UsageError.code)
+    codes = [c.code for c in classes if c.code not in shared]
     assert len(codes) == len(set(codes)), "two error classes share a code"
     error = UnknownNameError(kind="engine", name="x", known="a, b", where="--backends")
     assert str(error).startswith("UNKNOWN_NAME at --backends: engine 'x' is unknown")
