@@ -183,7 +183,6 @@ SHA = "ab" * 32
         [["figures/a.txt", True, SHA]],
         [[b"figures/a.txt", 6, SHA]],
         [["figures/a.txt", 6, "not a hash"]],
-        [["b", 1, SHA], ["a", 1, SHA]],
         [["a", 1, SHA], ["a", 1, SHA]],
     ],
 )
