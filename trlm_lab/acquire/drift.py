@@ -1,0 +1,164 @@
+"""What a source says now, beside what was acquired: an observation that changes nothing."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.acquire.hub_client import HubClient, hub_client
+from trlm_lab.acquire.hub_fetch import Fetch, fetch
+from trlm_lab.acquire.hub_limits import HubLimits
+from trlm_lab.acquire.hub_snapshot import HubSource, parse_hub
+from trlm_lab.acquire.hub_tree import HubFile, list_files, resolve
+from trlm_lab.acquire.json_changes import json_changes
+from trlm_lab.acquire.tree_names import is_document, name_use
+from trlm_lab.base.blobs import file_sha256
+from trlm_lab.base.records import Snapshot
+from trlm_lab.errors import NotObservableError, SourceMissingError
+
+#: Documents larger than this are compared by their hash alone.
+_LARGEST_DOCUMENT = 32 << 20
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """One file: `change` is added, removed or changed; `fields` are JSON pointers with values."""
+
+    path: str
+    change: str
+    kind: str
+    fields: tuple[tuple[str, str, str], ...] = ()
+
+    def to_map(self) -> dict[str, Any]:
+        """Canonical form."""
+        return {**vars(self), "fields": [list(f) for f in self.fields]}
+
+
+@dataclass(frozen=True)
+class Drift:
+    """An observation of a source: what it was pinned to, what it is now, and every change.
+
+    `kind` of a change is `behaviour` (weights, configuration, tokenizer, template), `licence`, or
+    `documentary`; a documentary change stays unreviewed until a person has looked at it.
+    """
+
+    pin: str
+    pinned: str
+    observed: str
+    changes: tuple[FileChange, ...] = field(default_factory=tuple)
+
+    @property
+    def moved(self) -> bool:
+        """Whether the name now means something else."""
+        return self.pinned != self.observed or bool(self.changes)
+
+    @property
+    def behaviour(self) -> bool:
+        """Whether anything changed that makes a new candidate identity."""
+        return any(c.kind == "behaviour" for c in self.changes)
+
+    def to_map(self) -> dict[str, Any]:
+        """Canonical form."""
+        return {
+            "schema": "trlm.drift.v1",
+            "pin": self.pin,
+            "pinned": self.pinned,
+            "observed": self.observed,
+            "changes": [c.to_map() for c in self.changes],
+        }
+
+
+def observe(snapshot: Snapshot, spec: str, limits: HubLimits | None = None) -> Drift:
+    """Look at a source again, as the user names it now, beside its snapshot.
+
+    Raises:
+        NotObservableError: the source is generated, or pinned by hash and served under no name.
+        SourceMissingError: a local source is gone.
+        HubNotFoundError, HubUnreachableError: the Hub does not answer for it.
+    """
+    scheme = snapshot.pin.scheme
+    if scheme == "hf":
+        return _hub_drift(snapshot, limits or HubLimits())
+    if scheme in ("dir", "gguf"):
+        return _files_drift(snapshot, Path(spec.removeprefix(f"{scheme}:")))
+    raise NotObservableError(where=snapshot.pin.spelled)
+
+
+def _hub_drift(snapshot: Snapshot, limits: HubLimits) -> Drift:
+    facts = snapshot.provenance["hub"]
+    source = parse_hub(snapshot.pin.locator)
+    with hub_client(limits) as client:
+        commit = resolve(client, source.repo, source.revision)
+        if commit == facts["commit"]:
+            return Drift(snapshot.pin.spelled, commit, commit)
+        # Whatever the tree holds now is reported, not refused.
+        before = {row[0]: tuple(row[1:]) for row in facts["tree"]}
+        after = {f.path: f for f in list_files(client, source.repo, commit)}
+        changes = tuple(
+            _change(client, source, commit, snapshot, path, before, after)
+            for path in sorted(before.keys() | after.keys())
+            if path not in after or before.get(path) != tuple(after[path].to_list()[1:])
+        )
+    return Drift(snapshot.pin.spelled, facts["commit"], commit, changes)
+
+
+def _change(
+    client: HubClient,
+    source: HubSource,
+    commit: str,
+    snapshot: Snapshot,
+    path: str,
+    before: dict[str, Any],
+    after: dict[str, HubFile],
+) -> FileChange:
+    if path not in after:
+        return FileChange(path, "removed", _kind(path))
+    if path not in before:
+        return FileChange(path, "added", _kind(path))
+    if not path.endswith(".json") or after[path].size > _LARGEST_DOCUMENT:
+        return FileChange(path, "changed", _kind(path))
+    with tempfile.TemporaryDirectory() as aside:
+        new = Path(aside) / "new.json"
+        fetch(Fetch(client, source.repo, commit, after[path], new, lambda _: None))
+        return FileChange(path, "changed", _kind(path), _fields(snapshot, path, new))
+
+
+def _kind(path: str) -> str:
+    if is_document(path):
+        return "licence" if "licen" in path.lower() or "policy" in path.lower() else "documentary"
+    # An unknown name affects behaviour until somebody says otherwise.
+    return "documentary" if name_use(path) == "bookkeeping" else "behaviour"
+
+
+def _files_drift(snapshot: Snapshot, root: Path) -> Drift:
+    """Compare the files at `root`, a directory or one file, with what the snapshot was made of."""
+    if not root.exists():
+        raise SourceMissingError(where=str(root), wanted="the source of the snapshot")
+    materials = {_text(m["name"]): m["sha256"] for m in snapshot.provenance["materials"]}
+    known = set(materials) | {str(name) for name in snapshot.provenance.get("ignored", [])}
+    changes = []
+    for name, sha256 in sorted(materials.items()):
+        path = root / name if root.is_dir() else root
+        if not path.is_file():
+            changes.append(FileChange(name, "removed", _kind(name)))
+        elif file_sha256(path) != sha256:
+            changes.append(FileChange(name, "changed", _kind(name), _fields(snapshot, name, path)))
+    names = [p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file()]
+    added = sorted(n for n in names if n not in known and name_use(n) != "bookkeeping")
+    changes += [FileChange(name, "added", _kind(name)) for name in added]
+    observed = "other files" if changes else snapshot.snapshot_id
+    return Drift(snapshot.pin.spelled, snapshot.snapshot_id, observed, tuple(changes))
+
+
+def _fields(snapshot: Snapshot, name: str, new: Path) -> tuple[tuple[str, str, str], ...]:
+    """Which JSON fields changed, where the snapshot still holds the old document."""
+    old = snapshot.root / name
+    if not name.endswith(".json") or not old.is_file() or new.stat().st_size > _LARGEST_DOCUMENT:
+        return ()
+    return json_changes(old.read_bytes(), new.read_bytes())
+
+
+def _text(path: bytes | str) -> str:
+    return path.decode() if isinstance(path, bytes) else path
