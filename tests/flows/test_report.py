@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -10,8 +11,10 @@ from types import SimpleNamespace
 import pytest
 
 from tests.flows.conftest import SmallRun
+from trlm_lab.base.interfaces import Runner
 from trlm_lab.base.records import Mismatch, Outcome, Pin, Snapshot
 from trlm_lab.flows.bit_fields import bit_fields, marked, mismatch_bits, steps_apart
+from trlm_lab.flows.engines import runner
 from trlm_lab.flows.observation import OBSERVATION_FILE, observe, processor
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.report import again, headline, mood
@@ -127,6 +130,29 @@ def test_it_is_readable_without_seeing_it(page: Page) -> None:
     assert page.headings.count("h1") == 1
     levels = [int(h[1]) for h in page.headings]
     assert all(b - a <= 1 for a, b in pairwise(levels))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1280, "light")])
+def test_a_browser_scrolls_one_way_and_asks_for_nothing(
+    small_run: SmallRun, require: Callable[[Runner], None], width: int, scheme: str
+) -> None:
+    require(runner("wasm-scalar@chromium"))
+    from playwright.sync_api import sync_playwright
+
+    from trlm_lab.backends.browser.find import find_chromium
+
+    asked: list[str] = []
+    address = (small_run.out / "report.html").as_uri()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium().executable)
+        page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(address)
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.evaluate("[...document.images].every(i => i.complete && i.naturalWidth > 0)")
+        browser.close()
+    assert [url for url in asked if not url.startswith("data:")] == [address]
 
 
 def luminance(colour: str) -> float:
