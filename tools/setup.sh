@@ -86,7 +86,16 @@ install() {
   if [ "$status" != 0 ]; then
     # It ended by itself, so what it had installed before is whole.
     rm -f .venv/installing
-    stop "Python packages; pip says: $(grep -m 1 ERROR "$log" || tail -n 1 "$log") (all of it: $log; is there a network?)"
+    stop "Python packages: $(why_not) (all of it: $log)"
+  fi
+}
+
+# pip calls an index that it cannot reach a conflict between versions.
+why_not() {
+  if grep -q "connection broken" "$log"; then
+    echo "the package index cannot be reached; is there a network?"
+  else
+    echo "pip says $(grep -m 1 ERROR "$log" || tail -n 1 "$log")"
   fi
 }
 

@@ -26,7 +26,12 @@ case "$*" in
     mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
   "-m pip --version") [ ! -e "$STATE/no-pip" ] ;;
   "-m pip "*)
-    [ ! -e "$STATE/offline" ] || { echo "ERROR: Could not find a version of setuptools"; exit 1; }
+    [ ! -e "$STATE/offline" ] || {
+      echo "WARNING: Retrying after connection broken by 'NewConnectionError'"
+      echo "ERROR: Cannot install pip because these package versions have conflicts"
+      exit 1
+    }
+    [ ! -e "$STATE/full" ] || { echo "ERROR: No space left on device"; exit 1; }
     [ ! -e "$STATE/killed" ] || kill -9 $PPID
     echo "Collecting something" ;;
   *"sys.version_info"*)
@@ -157,10 +162,17 @@ def test_without_a_network_one_line_says_so_and_nothing_is_thrown_away(machine: 
     for _ in range(2):
         status, said, _ = machine.set_up()
         assert status == 4
-        assert said[-1].startswith("missing: Python packages; pip says: ERROR: Could not find")
+        assert said[-1].startswith("missing: Python packages: the package index cannot be reached")
         assert not [line for line in said if line.startswith("creating")]
     machine.turn("offline", on=False)
     assert machine.set_up()[0] == 0
+
+
+def test_what_pip_says_otherwise_is_told(machine: Machine) -> None:
+    machine.turn("full")
+    status, said, _ = machine.set_up()
+    assert status == 4
+    assert said[-1].startswith("missing: Python packages: pip says ERROR: No space left on device")
 
 
 def test_missing_pieces_start_over(machine: Machine) -> None:
