@@ -12,7 +12,7 @@ from pathlib import Path
 
 from trlm_lab.acquire.lfs_pointer import MOST_BYTES, read_pointer
 from trlm_lab.acquire.tree_names import BOOKKEEPING, INDEX, name_problem, name_use
-from trlm_lab.errors import LfsPointerError, TreeError, TrlmError
+from trlm_lab.errors import LfsPointerError, ShardError, TreeError, TrlmError
 
 MAX_FILES = 4096
 MAX_DEPTH = 4

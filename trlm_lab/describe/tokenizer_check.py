@@ -46,7 +46,8 @@ def tokenizer_findings(row: dict[str, Any], name: str) -> list[ConflictFinding]:
         rows += _loaded_otherwise(row, vocab)
     rows += stage_problems(row, vocab)
     findings = [ConflictFinding(c, f"{name}#{p}", d, field="tokenizer") for c, p, d in rows]
-    return findings + _holes(vocab, name)
+    # Where a rule is broken, ids are missing for that reason.
+    return findings or _holes(vocab, name)
 
 
 def _model_problems(model: dict[str, Any], vocab: Vocabulary) -> list[tuple[str, str, str]]:
@@ -62,12 +63,17 @@ def _model_problems(model: dict[str, Any], vocab: Vocabulary) -> list[tuple[str,
 
 
 def _merges(model: dict[str, Any], ids: dict[str, int]) -> Iterator[tuple[str, str, str]]:
-    prefix = model.get("continuing_subword_prefix") or ""
+    given = model.get("continuing_subword_prefix")
+    prefix = given if isinstance(given, str) else ""
     seen: dict[tuple[str, str], int] = {}
+    form = type(model["merges"][0]) if model["merges"] else list
     for rank, merge in enumerate(model["merges"]):
         place = f"/model/merges/{rank}"
         parts = merge.split(" ") if isinstance(merge, str) else merge
         pair = isinstance(parts, list) and len(parts) == 2
+        if not isinstance(merge, form):
+            yield "MERGE_FORM", place, "lists and texts are mixed, which the source does not load"
+            continue
         if not pair or not all(isinstance(part, str) and part for part in parts):
             yield "MERGE_FORM", place, f"{shown(merge)} is no pair of tokens"
             continue
@@ -122,7 +128,7 @@ def _loaded_otherwise(row: dict[str, Any], vocab: Vocabulary) -> list[tuple[str,
 
 def _holes(vocab: Vocabulary, name: str) -> list[ConflictFinding]:
     used = {*vocab.ids.values(), *vocab.added.values()}
-    if not used or vocab.problems or len(used) == vocab.size:
+    if not used or len(used) == vocab.size:
         return []
     unused = vocab.size - len(used)
     first = next(number for number in range(vocab.size) if number not in used)

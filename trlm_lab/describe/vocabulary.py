@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from trlm_lab.base.config_bounds import TOKEN_ID
+from trlm_lab.base.config_bounds import TOKEN_ID, shown
 
 
 def is_id(value: Any) -> bool:
@@ -55,6 +55,8 @@ def vocabulary(tokenizer: dict[str, Any]) -> Vocabulary:
     added: dict[str, int] = {}
     special: set[int] = set()
     rows = tokenizer.get("added_tokens")
+    if rows is not None and not isinstance(rows, list):
+        problems.append(Problem("/added_tokens", f"{shown(rows)} is no list of tokens"))
     for index, row in enumerate(rows if isinstance(rows, list) else []):
         place = f"/added_tokens/{index}"
         if not isinstance(row, dict) or not isinstance(row.get("content"), str):
