@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from trlm_lab.metrics import MASKED_OPERATORS, masked_entries
 Array = NDArray[Any]
 
 
+@runtime_checkable
 class Named(Protocol):
     """A named array; an `Observation`, or the same with float64 values."""
 

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
+from jaxtyping import Float, Float64
 from numpy.typing import NDArray
 
+Array = NDArray[Any]
 F64 = NDArray[np.float64]
 
 #: Elements a chunk: half a mebibyte of float64, which stays in a core's cache.
@@ -24,7 +26,7 @@ def spans(length: int) -> Iterator[slice]:
         yield slice(start, min(start + CHUNK, length))
 
 
-def fold(values: F64) -> float:
+def fold(values: Float64[Array, " N"]) -> float:
     """Sum a flat float64 array by halving, in place: element i takes element i + ceil(n/2)."""
     length = values.size
     while length > 1:
@@ -34,7 +36,7 @@ def fold(values: F64) -> float:
     return float(values[0]) if values.size else 0.0
 
 
-def sum_of_squares(values: NDArray[Any]) -> float:
+def sum_of_squares(values: Float[Array, "*S"]) -> float:
     """Sum of squares in float64: chunks ascending, each folded, their sums added in order."""
     flat = values.reshape(-1)
     total = 0.0

@@ -6,6 +6,7 @@ import math
 from typing import Any, Final
 
 import numpy as np
+from jaxtyping import Bool, Float64, Shaped
 from numpy.typing import NDArray
 
 from trlm_lab.base.records import Metrics
@@ -20,7 +21,9 @@ Array = NDArray[Any]
 RELATIVE_FLOOR: Final = 1e-6
 
 
-def differing_bits(reference: Array, candidate: Array) -> NDArray[np.bool_]:
+def differing_bits(
+    reference: Shaped[Array, "*S"], candidate: Shaped[Array, "*S"]
+) -> Bool[Array, " N"]:
     """Which elements of two float32 arrays of one shape differ in any bit; flat."""
     left = np.ascontiguousarray(reference).reshape(-1).view(np.uint32)
     right = np.ascontiguousarray(candidate).reshape(-1).view(np.uint32)
@@ -28,13 +31,15 @@ def differing_bits(reference: Array, candidate: Array) -> NDArray[np.bool_]:
     return differing
 
 
-def abs_difference(reference: Array, candidate: Array) -> F64:
+def abs_difference(
+    reference: Shaped[Array, "*S"], candidate: Shaped[Array, "*S"]
+) -> Float64[Array, " N"]:
     """|c - r| in float64, flat C order."""
     distance = np.subtract(candidate.reshape(-1), reference.reshape(-1), dtype=np.float64)
     return np.abs(distance, out=distance)
 
 
-def max_abs_difference(reference: Array, candidate: Array) -> float:
+def max_abs_difference(reference: Shaped[Array, "*S"], candidate: Shaped[Array, "*S"]) -> float:
     """max |c - r| in float64 without an array of that size; NaN where an element is NaN."""
     left, right, largest = reference.reshape(-1), candidate.reshape(-1), 0.0
     buffer = np.empty(min(CHUNK, left.size))

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float, Float64, Int64
 from numpy.typing import NDArray
 
 from trlm_lab.base.records import Outcome
+
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class GreedyChange:
         )
 
 
-def top_margins(logits: NDArray[Any]) -> NDArray[np.float64]:
+def top_margins(logits: Float[Array, "T V"]) -> Float64[Array, " T"]:
     """Gap between the highest and the second highest logit of each row (T, V); V is 2 or more."""
     pair = np.partition(logits, logits.shape[-1] - 2, axis=-1)[:, -2:].astype(np.float64)
     gap: NDArray[np.float64] = pair[:, 1] - pair[:, 0]
@@ -48,7 +51,7 @@ def top_margins(logits: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def greedy_changes(
-    reference: NDArray[Any], tokens: NDArray[np.int64], bound: float
+    reference: Float[Array, "T V"], tokens: Int64[Array, " T"], bound: float
 ) -> list[GreedyChange]:
     """Positions at which `tokens` (T,) are not the reference's (T, V) greedy tokens.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from jaxtyping import Float, Float64, Int64
 from numpy.typing import NDArray
 
 from trlm_lab.base.records import LogitMetrics
@@ -40,7 +41,7 @@ class PositionFigures:
     top1_equal: NDArray[np.bool_]
 
 
-def log_softmax(row: Array) -> F64:
+def log_softmax(row: Float[Array, " V"]) -> Float64[Array, " V"]:
     """Logarithm of the softmax of one row, in float64."""
     shifted = row.astype(np.float64)
     shifted -= shifted.max()
@@ -48,7 +49,7 @@ def log_softmax(row: Array) -> F64:
     return shifted
 
 
-def top_ids(row: Array, k: int) -> I64:
+def top_ids(row: Float[Array, " V"], k: int) -> Int64[Array, " k"]:
     """The k highest ids of one row: descending value, then ascending id."""
     k = min(k, row.size)
     threshold = np.partition(row, row.size - k)[row.size - k]
@@ -71,7 +72,9 @@ def _rank(row: Array, token: int) -> int:
     return int(higher + np.count_nonzero(row[:token] == row[token]))
 
 
-def position_figures(reference: Array, candidate: Array, k: int = TOP_K) -> PositionFigures:
+def position_figures(
+    reference: Float[Array, "T V"], candidate: Float[Array, "T V"], k: int = TOP_K
+) -> PositionFigures:
     """Figures of two finite arrays of logits (T, V), V of 2 or more, position by position."""
     positions, vocabulary = reference.shape
     k = min(k, vocabulary)
@@ -90,7 +93,9 @@ def position_figures(reference: Array, candidate: Array, k: int = TOP_K) -> Posi
     return PositionFigures(kl[0], kl[1], agreement, margins, np.array(ranks, np.int64), equal)
 
 
-def logit_metrics(reference: Array, candidate: Array, k: int = TOP_K) -> LogitMetrics:
+def logit_metrics(
+    reference: Float[Array, "T V"], candidate: Float[Array, "T V"], k: int = TOP_K
+) -> LogitMetrics:
     """The record of `position_figures`: worst values beside means."""
     rows = position_figures(reference, candidate, k)
     return LogitMetrics(

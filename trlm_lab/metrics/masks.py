@@ -8,7 +8,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+from jaxtyping import Bool, Float
 from numpy.typing import NDArray
+
+Array = NDArray[Any]
 
 MOST_NEGATIVE: Final = np.finfo(np.float32).min
 
@@ -16,13 +19,13 @@ MOST_NEGATIVE: Final = np.finfo(np.float32).min
 MASKED_OPERATORS: Final = frozenset({"attn_masked"})
 
 
-def masked_entries(values: NDArray[Any]) -> NDArray[np.bool_]:
+def masked_entries(values: Float[Array, "*S"]) -> Bool[Array, "*S"]:
     """Which entries are masked: -inf or the most negative finite float32."""
     masked: NDArray[np.bool_] = (values == MOST_NEGATIVE) | np.isneginf(values)
     return masked
 
 
-def future_entries(shape: tuple[int, ...]) -> NDArray[np.bool_]:
+def future_entries(shape: tuple[int, ...]) -> Bool[Array, "*S"]:
     """Entries (h, t, s) of an H T S array whose key s lies after the query t."""
     queries, keys = shape[-2], shape[-1]
     upper = np.arange(keys)[None, :] > np.arange(queries)[:, None]

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float32
 from numpy.typing import NDArray
 
 from trlm_lab.base.bits import ulp_distance
 from trlm_lab.metrics.chunks import spans
+
+Array = NDArray[Any]
 
 #: Bins: 0, then [2^b, 2^(b+1)) for b = 0..32; two finite float32 are less than 2^32 + 1 apart.
 BINS = 34
@@ -37,7 +40,7 @@ class UlpHistogram:
         return UlpHistogram(counts, self.skipped + other.skipped)
 
 
-def max_ulp(reference: NDArray[Any], candidate: NDArray[Any]) -> int:
+def max_ulp(reference: Float32[Array, "*S"], candidate: Float32[Array, "*S"]) -> int:
     """The largest number of float32 steps between two finite arrays of one shape."""
     left, right = reference.reshape(-1), candidate.reshape(-1)
     return max((int(ulp_distance(left[s], right[s]).max()) for s in spans(left.size)), default=0)

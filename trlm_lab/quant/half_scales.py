@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import numpy as np
+from jaxtyping import Float16, Float32, UInt16
 from numpy.typing import NDArray
 
 from trlm_lab.errors import QuantOverflowError, QuantScaleError
+
+Array = NDArray[Any]
 
 HALF_MAX: Final = 65504.0
 #: The smallest normal binary16 number; a smaller positive scale is raised to it.
@@ -17,8 +20,8 @@ _SIGN, _EXPONENT, _MANTISSA = 0x8000, 0x7C00, 0x03FF
 
 
 def half_scales(
-    absmax: NDArray[np.float32], q: int, *, where: str, first_row: int
-) -> NDArray[np.float16]:
+    absmax: Float32[Array, "R G"], q: int, *, where: str, first_row: int
+) -> Float16[Array, "R G"]:
     """binary16(absmax / q) to nearest even, per group; `absmax` is finite, shape (rows, groups).
 
     The quotient is first rounded to float32. Rounding twice gives the same number as rounding the
@@ -45,7 +48,7 @@ def half_scales(
     return scales
 
 
-def check_half_scales(bits: NDArray[np.uint16], *, where: str, first_row: int) -> None:
+def check_half_scales(bits: UInt16[Array, "R G"], *, where: str, first_row: int) -> None:
     """Refuse scales that no writer produces; `bits` are binary16 words, shape (rows, groups).
 
     Raises:

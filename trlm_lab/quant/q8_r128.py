@@ -12,9 +12,10 @@ binary16, [rows][ceil(cols / 128)]. Only the last group may be shorter. An all-z
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from jaxtyping import Float16, Float32, Int8, UInt16
 from numpy.typing import NDArray
 
 from trlm_lab.errors import (
@@ -24,6 +25,8 @@ from trlm_lab.errors import (
     QuantPlaneError,
 )
 from trlm_lab.quant.half_scales import check_half_scales, half_scales, refuse_scale
+
+Array = NDArray[Any]
 
 GROUP: Final = 128
 ROW_UNIT: Final = 64
@@ -62,7 +65,7 @@ class Q8R128:
         return groups_of(cols)
 
     def quantize(
-        self, weights: NDArray[np.float32], *, where: str = "", first_row: int = 0
+        self, weights: Float32[Array, "R C"], *, where: str = "", first_row: int = 0
     ) -> tuple[bytes, bytes]:
         """Codes and scales of a float32 matrix (rows, cols).
 
@@ -91,7 +94,7 @@ class Q8R128:
         *,
         where: str = "",
         first_row: int = 0,
-    ) -> NDArray[np.float32]:
+    ) -> Float32[Array, "{rows} {cols}"]:
         """float32(code) * float32(scale), shape (rows, cols); refuses what no writer produces.
 
         Raises:
@@ -113,7 +116,7 @@ class Q8R128:
         return out
 
 
-def _scales(part: NDArray[np.float32], where: str, first_row: int) -> NDArray[np.float16]:
+def _scales(part: Float32[Array, "R C"], where: str, first_row: int) -> Float16[Array, "R G"]:
     starts = np.arange(0, part.shape[1], GROUP)
     top = np.maximum.reduceat(part, starts, axis=1)
     bottom = np.minimum.reduceat(part, starts, axis=1)
@@ -127,7 +130,7 @@ def _scales(part: NDArray[np.float32], where: str, first_row: int) -> NDArray[np
     return half_scales(absmax, Q, where=where, first_row=first_row)
 
 
-def _codes(part: NDArray[np.float32], scales: NDArray[np.float16]) -> NDArray[np.float32]:
+def _codes(part: Float32[Array, "R C"], scales: Float16[Array, "R G"]) -> Float32[Array, "R C"]:
     divisors = scales.astype(np.float32)
     # An all-zero group has scale 0; any divisor gives its codes 0.
     divisors[divisors == 0] = 1
@@ -136,7 +139,7 @@ def _codes(part: NDArray[np.float32], scales: NDArray[np.float16]) -> NDArray[np
     return np.clip(codes, -Q, Q, out=codes)
 
 
-def _scale_in_place(values: NDArray[np.float32], factors: NDArray[np.float32]) -> None:
+def _scale_in_place(values: Float32[Array, "R C"], factors: Float32[Array, "R G"]) -> None:
     """Multiply each group by its factor."""
     whole = values.shape[1] // GROUP * GROUP
     for group in range(factors.shape[1]):
@@ -147,7 +150,7 @@ def _scale_in_place(values: NDArray[np.float32], factors: NDArray[np.float32]) -
 
 def _planes(
     codes: memoryview, scales: memoryview, rows: int, cols: int, where: str
-) -> tuple[NDArray[np.int8], NDArray[np.uint16]]:
+) -> tuple[Int8[Array, "R S"], UInt16[Array, "R G"]]:
     for plane, got, width in (
         ("codes", len(codes), row_stride(cols)),
         ("scales", len(scales), 2 * groups_of(cols)),
@@ -160,7 +163,7 @@ def _planes(
     return stored, np.frombuffer(scales, dtype="<u2").reshape(rows, groups_of(cols))
 
 
-def _check_codes(stored: NDArray[np.int8], cols: int, where: str, first_row: int) -> None:
+def _check_codes(stored: Int8[Array, "R S"], cols: int, where: str, first_row: int) -> None:
     if stored.min(initial=0) == -128:
         row, col = (int(i) for i in np.argwhere(stored == -128)[0])
         raise QuantCodeError(
@@ -178,7 +181,7 @@ def _check_codes(stored: NDArray[np.int8], cols: int, where: str, first_row: int
 
 
 def _check_zero_groups(
-    stored: NDArray[np.int8], factors: NDArray[np.float32], where: str, first_row: int
+    stored: Int8[Array, "R C"], factors: Float32[Array, "R G"], where: str, first_row: int
 ) -> None:
     for row, group in np.argwhere(factors == 0):
         if stored[row, group * GROUP : (group + 1) * GROUP].any():
