@@ -90,8 +90,10 @@ def _configuration(graph: EvidenceGraph, config: str, _: Sequence[str]) -> list[
     conflict = graph.value(graph.child(config, "conflict"), "receipt_blob")
     framework = graph.node(graph.child(config, "source_defaults")).metadata["framework"]
     outcome = Outcome.MATCH if conflict["verdict"] == "accept" else Outcome.WRONG
+    # A reviewed choice holds for everything below, so the claim itself says where it deviates.
+    detail = "; ".join([framework, *(row["statement"] for row in conflict["resolutions"])])
     return [Claim("C3 configuration", "every field declared and materialised", "source", "",
-                  outcome, framework, config)]  # fmt: skip
+                  outcome, detail, config)]  # fmt: skip
 
 
 def _artifact(graph: EvidenceGraph, inspection: str, _: Sequence[str]) -> list[Claim]:
@@ -157,7 +159,8 @@ def _split(cases: tuple[CaseComparison, ...]) -> tuple[list[Outcome], list[Outco
     logits: list[Outcome] = []
     for case in cases:
         for point in case.checkpoints:
-            (logits if point.checkpoint == "logits" else layers).append(point.outcome)
+            at_logits = point.checkpoint.startswith("logits")
+            (logits if at_logits else layers).append(point.outcome)
     return layers, logits
 
 

@@ -102,7 +102,7 @@ class Conditioning:
             found = find_first_mismatch(
                 self.oracle, candidate, policy, cases=cases, hidden=hidden, noise=noise
             )
-            # Only an error beyond a limit has one; other faults are exact, and no noise excuses them.
+            # Noise explains errors beyond a limit; what is judged exactly has none.
             fresh = found.case_id if found.verdict in FAULTS and found.limit is not None else None
             if fresh is None or fresh in self.known:
                 return found

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from trlm_lab.base.records import CaseComparison, Outcome, TraceRecord
 from trlm_lab.compare.compare import PROMPT_IDS
 from trlm_lab.errors import NotStoredError
-from trlm_lab.metrics import CasePair
+from trlm_lab.metrics import TOP_K, CasePair
 from trlm_lab.metrics.inputs import INPUTS
 
 
@@ -41,7 +41,8 @@ class RecordView:
 def coverage_problem(case: CaseComparison, reference: TraceRecord, candidate: TraceRecord) -> str:
     """Why the rows of a case are not those that its two traces give, or empty."""
     pair = CasePair(RecordView(reference), RecordView(candidate), case.case_id)
-    rows = [row.checkpoint for row in case.checkpoints]
+    # A top k that is not that of its own logits has a row beside theirs; it is no coverage.
+    rows = [r for row in case.checkpoints if (r := row.checkpoint) not in TOP_K]
     if rows == [PROMPT_IDS]:
         return _single_problem(case.checkpoints[0].outcome, pair)
     other = _other_input(case.case_id, reference, candidate)

@@ -15,7 +15,7 @@ from trlm_lab.metrics.judge import judge, judge_alone
 from trlm_lab.metrics.judgement import Judgement
 from trlm_lab.metrics.logits import PositionFigures, logit_metrics, position_figures, top_ids
 from trlm_lab.metrics.masks import MASKED_OPERATORS, masked_entries
-from trlm_lab.metrics.pairs import ArrayPair, CasePair, Noise, chosen_cases
+from trlm_lab.metrics.pairs import TOP_K, ArrayPair, CasePair, Noise, chosen_cases
 from trlm_lab.metrics.quantiles import QUANTILES, exact_quantiles
 from trlm_lab.metrics.ulp import UlpHistogram, max_ulp, ulp_histogram
 
@@ -24,6 +24,7 @@ __all__ = [
     "MASKED_OPERATORS",
     "QUANTILES",
     "RELATIVE_FLOOR",
+    "TOP_K",
     "ArrayPair",
     "CasePair",
     "GreedyChange",

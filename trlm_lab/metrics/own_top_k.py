@@ -1,6 +1,6 @@
 """Whether a candidate's top k is that of its own logits; exact, no limit takes part.
 
-A runtime samples from its top k: one that sorts wrongly answers other tokens than its own logits say.
+A runtime samples from its top k: one that sorts wrongly speaks other tokens than its logits say.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ def judge_own_top_k(logits: Array, ids: Array | None, values: Array | None) -> J
     if ids is not None and (own != ids).any():
         t, rank = (int(i) for i in np.argwhere(own != ids)[0])
         left, right = int(own[t, rank]), int(ids[t, rank])
-        note = (
-            f"{right} instead of {left} at position {t}, rank {rank}, by {ORDER}"
-        )
+        note = f"{right} instead of {left} at position {t}, rank {rank}, by {ORDER}"
         return _wrong(TOP_IDS, (t, rank), int64_hex(left), int64_hex(right), own != ids, note)
     highest = np.take_along_axis(logits, own, axis=-1)
     other = None if values is None else highest.view(np.uint32) != values.view(np.uint32)
