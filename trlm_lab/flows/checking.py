@@ -116,13 +116,6 @@ def _directory(path: Path) -> list[Finding]:
     return [*files.findings, *declared]
 
 
-def load_resolutions(paths: Sequence[Path] | None) -> tuple[Resolution, ...]:
-    """The resolution files that a user names. Raises as `load_resolution`."""
-    from trlm_lab.describe import load_resolution
-
-    return tuple(map(load_resolution, paths or ()))
-
-
 def approval(
     resolutions: Sequence[Resolution] = (),
 ) -> Callable[[Path, Mapping[str, StoredTensor] | None], None]:

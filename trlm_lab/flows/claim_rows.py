@@ -91,7 +91,7 @@ def _configuration(graph: EvidenceGraph, config: str, _: Sequence[str]) -> list[
     framework = graph.node(graph.child(config, "source_defaults")).metadata["framework"]
     outcome = Outcome.MATCH if conflict["verdict"] == "accept" else Outcome.WRONG
     # A reviewed choice holds for everything below, so the claim itself says where it deviates.
-    detail = "; ".join([framework, *(row["statement"] for row in conflict["resolutions"])])
+    detail = "; ".join([framework, *(row["statement"] for row in conflict.get("resolutions", ()))])
     return [Claim("C3 configuration", "every field declared and materialised", "source", "",
                   outcome, detail, config)]  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.promotion import Claim, claims, promote
 from trlm_lab.flows.report import write_report
+from trlm_lab.flows.resolutions import keep_resolutions
 from trlm_lab.flows.run import Run
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.receipts.verify import RECEIPT_FILE, list_files, receipt_text
@@ -36,8 +38,17 @@ class Conformance:
     planted: str
 
 
-def conform(plan: RunPlan, out: Path, board: Board, *, fresh: bool = False) -> Conformance:
+def conform(
+    plan: RunPlan,
+    out: Path,
+    board: Board,
+    *,
+    fresh: bool = False,
+    resolutions: Sequence[Path] = (),
+) -> Conformance:
     """Run every stage, execute the notebooks, write the report and seal the receipt.
+
+    `resolutions` are the files whose SHA-256 the plan names.
 
     Raises:
         DirectoryForeignError, DirectoryDiffersError: `out` belongs to something else.
@@ -46,6 +57,7 @@ def conform(plan: RunPlan, out: Path, board: Board, *, fresh: bool = False) -> C
     check_plan(plan)
     sweep_cache(trlm_home())
     with occupied(out.resolve(), plan):
+        keep_resolutions(resolutions, out.resolve())
         return _conform(plan, Workspace(out, board, fresh=fresh))
 
 

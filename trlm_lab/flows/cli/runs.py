@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Out = Annotated[Path, typer.Option("--out", help="Directory for receipts, traces and report.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Reuse nothing that this directory holds.")]
+Resolutions = Annotated[
+    list[Path] | None,
+    typer.Option("--resolution", help="A reviewed file that settles one conflict; repeatable."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -46,23 +52,29 @@ def run(
     calibration: Annotated[str, typer.Option(help="Suite or case file for the limits.")] = "",
     quant: Annotated[str, typer.Option(help="Artifacts, comma-separated.")] = "f32,q8_r128",
     fault: Annotated[str, typer.Option(help="A fault to plant, NAME@LAYER.")] = "",
+    resolution: Resolutions = None,
     fresh: Fresh = False,
     json: Json = False,
 ) -> int:
     """Acquire, describe, pack, capture, run, compare, report: a whole conformance run."""
     from trlm_lab.flows.planning import run_plan
+    from trlm_lab.flows.resolutions import load_resolutions
 
     plan = run_plan(source, backends, cases, calibration, quant, fault)
-    return _conform(plan, out, fresh=fresh, as_json=json)
+    settled = load_resolutions(resolution)
+    plan = replace(plan, resolutions=tuple(r.file_sha256 for r in settled))
+    return _conform(plan, out, fresh=fresh, as_json=json, resolutions=resolution or ())
 
 
-def _conform(plan: RunPlan, out: Path, *, fresh: bool, as_json: bool) -> int:
+def _conform(
+    plan: RunPlan, out: Path, *, fresh: bool, as_json: bool, resolutions: Sequence[Path] = ()
+) -> int:
     from trlm_lab.flows.conformance import conform
     from trlm_lab.flows.progress import Board
 
     started = time.monotonic()
     with Board() as board:
-        done = conform(plan, out, board, fresh=fresh)
+        done = conform(plan, out, board, fresh=fresh, resolutions=resolutions)
         board.say(f"done in {time.monotonic() - started:.0f} s, {len(done.reused)} results reused")
     _show(done, as_json=as_json)
     return _status(done)

@@ -8,12 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from trlm_lab.flows.cli.output import emit_json, emit_table
-from trlm_lab.flows.cli.runs import Json
-
-Resolutions = Annotated[
-    list[Path] | None,
-    typer.Option("--resolution", help="A reviewed file that settles one conflict; repeatable."),
-]
+from trlm_lab.flows.cli.runs import Json, Resolutions
 
 
 def register(app: typer.Typer) -> None:
@@ -32,8 +27,9 @@ def acquire(
     """Fetch and convert a source into a verified snapshot."""
     from trlm_lab.acquire import acquire as fetch
     from trlm_lab.acquire import export_snapshot
-    from trlm_lab.flows.checking import approval, load_resolutions
+    from trlm_lab.flows.checking import approval
     from trlm_lab.flows.progress import Board
+    from trlm_lab.flows.resolutions import load_resolutions
 
     with Board() as board:
         settled = approval(load_resolutions(resolution))
@@ -71,8 +67,8 @@ def describe(
     json: Json = False,
 ) -> int:
     """Evidence in four columns, conflicts, and the effective configuration with its origins."""
-    from trlm_lab.flows.checking import load_resolutions
     from trlm_lab.flows.description import described_document
+    from trlm_lab.flows.resolutions import load_resolutions
 
     document = described_document(source, load_resolutions(resolution))
     if json:

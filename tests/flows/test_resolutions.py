@@ -1,0 +1,110 @@
+"""A reviewed resolution goes through acquiring, describing and the receipts, and shows in all."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trlm_lab import errors
+from trlm_lab.acquire import acquire
+from trlm_lab.flows.acquisition import acquire_source, describe_source
+from trlm_lab.flows.cli.app import run
+from trlm_lab.flows.resolutions import keep_resolutions, kept_resolutions, load_resolutions
+from trlm_lab.flows.workspace import Workspace
+
+DEVIATION = "Both ids stop a generation here, as the publisher's examples do."
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory whose two files name different stop tokens."""
+    monkeypatch.setenv("TRLM_HOME", str(tmp_path / "home"))
+    snapshot = acquire("synthetic:llama-small")
+    root = tmp_path / "model"
+    root.mkdir()
+    for name in ("config.json", "generation_config.json", "model.safetensors"):
+        shutil.copyfile(snapshot.root / name, root / name)
+    row = json.loads((root / "config.json").read_bytes())
+    (root / "config.json").write_text(json.dumps({**row, "eos_token_id": 5}))
+    return root
+
+
+def described(model: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, Any]:
+    status = run(["describe", f"dir:{model}", "--json", *options])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def resolution(conflict: dict[str, Any], path: Path, value: Any = None) -> Path:
+    row = {
+        "schema": "trlm.resolution.v1",
+        **{key: conflict[key] for key in ("conflict_id", "code", "field")},
+        "kind": "normative_choice",
+        "value": [2, 5] if value is None else value,
+        "reviewer": "A. Reviewer",
+        "deviation": DEVIATION,
+    }
+    path.write_text(json.dumps(row))
+    return path
+
+
+def stop(document: dict[str, Any]) -> dict[str, Any]:
+    found = [f for f in document["conflicts"]["findings"] if f["level"] == "error"]
+    assert [f["code"] for f in found] == ["EOS_CONFLICT"]
+    conflict: dict[str, Any] = found[0]
+    return conflict
+
+
+@pytest.mark.slow
+def test_a_conflict_is_described_then_settled_and_shown(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, document = described(model, capsys)
+    assert (status, document["config"]) == (3, None)
+    by_field = {row["field"]: row["our choice"] for row in document["evidence"]}
+    assert by_field["eos_token_id"] == "STOPPED"
+    assert by_field["vocab_size"] == "512"
+    assert run(["acquire", f"dir:{model}"]) == 3
+    assert "EOS_CONFLICT" in capsys.readouterr().err
+
+    file = resolution(stop(document), tmp_path / "r.json")
+    ws = Workspace(tmp_path / "run", resolutions=load_resolutions([file]))
+    done = describe_source(ws, acquire_source(ws, f"dir:{model}"))
+    assert done.config.eos_token_id == (2, 5)
+    config = ws.store.get(done.nodes["effective_config"])
+    (node,) = [n for n in map(ws.store.get, config.children) if n.type == "resolution"]
+    assert DEVIATION in node.metadata["statement"]
+    assert ws.store.get(node.children[0]).type == "conflict"
+
+    status, document = described(model, capsys, "--resolution", str(file))
+    assert (status, document["config"]["eos_token_id"]) == (0, [2, 5])
+    assert DEVIATION in document["conflicts"]["resolutions"][0]["statement"]
+
+
+def test_a_resolution_of_something_else_is_refused_before_conversion(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, document = described(model, capsys)
+    conflict = {**stop(document), "conflict_id": "ab" * 32}
+    file = resolution(conflict, tmp_path / "r.json")
+    assert run(["acquire", f"dir:{model}", "--resolution", str(file), "--json"]) == 3
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "RESOLUTION_UNMATCHED"
+    file.write_text("{}")
+    assert run(["describe", f"dir:{model}", "--resolution", str(file), "--json"]) == 3
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "RESOLUTION_FILE"
+
+
+def test_a_run_keeps_its_own_copies(tmp_path: Path) -> None:
+    conflict = {"conflict_id": "ab" * 32, "code": "EOS_CONFLICT", "field": "eos_token_id"}
+    file = resolution(conflict, tmp_path / "r.json")
+    (loaded,) = load_resolutions([file])
+    keep_resolutions([file], tmp_path)
+    file.unlink()
+    assert kept_resolutions([loaded.file_sha256], tmp_path) == (loaded,)
+    copy = tmp_path / "resolutions" / f"{loaded.file_sha256}.json"
+    copy.write_bytes(copy.read_bytes() + b"\n")
+    with pytest.raises(errors.NoRunError, match="has changed"):
+        kept_resolutions([loaded.file_sha256], tmp_path)
+    with pytest.raises(errors.NoRunError, match="is missing"):
+        kept_resolutions(["cd" * 32], tmp_path)
