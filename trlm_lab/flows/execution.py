@@ -37,7 +37,10 @@ def trace_name(engine: str, label: str, suite: str) -> str:
 
 @dataclass(frozen=True)
 class Task:
-    """One engine to run on one subject over one suite; `keep` stores the arrays."""
+    """One engine to run on one subject over one suite; `keep` stores the arrays.
+
+    `parents` are the nodes that the trace rests on, `tokenizer` the one of its text cases.
+    """
 
     engine: str
     label: str
@@ -46,6 +49,7 @@ class Task:
     suite: CaseSuite
     keep: bool = False
     parents: tuple[str, ...] = ()
+    tokenizer: str = ""
     node_type: str = "trace"
 
     @property
@@ -117,7 +121,6 @@ def run_task(ws: Workspace, task: Task) -> Ran:
     with ws.board.meter(title, task.suite.tokens, "tokens") as meter:
         ran = _stored(ws, task, meter) if task.keep else _digested(ws, task, meter)
     record, view = ran
-    cases = [ws.store.add("case", case.to_map(), []) for case in task.suite.cases]
     node = ws.store.add(
         task.node_type,
         {
@@ -125,9 +128,32 @@ def run_task(ws: Workspace, task: Task) -> Ran:
             "engine": record.engine.to_map(),
             "trace_blob": ws.store.put_value(record.to_map()),
         },
-        [*task.parents, *cases],
+        [*task.parents, *_engine_nodes(ws, record.engine), *_case_nodes(ws, task)],
     )
     return Ran(task, record, node, view)
+
+
+def _engine_nodes(ws: Workspace, engine: EngineIdentity) -> list[str]:
+    """The build that ran and the profile it kept to: another of either invalidates the trace."""
+    build = {
+        "name": engine.name,
+        "version": engine.version,
+        "build_sha256": engine.build_sha256,
+        "details_blob": ws.store.put_value(dict(engine.details)),
+    }
+    return [
+        ws.store.add("runtime_build", build, []),
+        ws.store.add("engine_profile", {"name": engine.profile}, []),
+    ]
+
+
+def _case_nodes(ws: Workspace, task: Task) -> list[str]:
+    """One node a case; what was a text rests on the tokenizer, what was ids on nothing."""
+    tokenizer = [task.tokenizer] if task.tokenizer else []
+    return [
+        ws.store.add("case", case.to_map(), tokenizer if case.kind == "text" else [])
+        for case in task.suite.cases
+    ]
 
 
 def _inputs(task: Task, case: Case | None = None) -> dict[str, Any]:
