@@ -67,6 +67,12 @@ FILES: list[tuple[str, bytes, str]] = [
         "OFFSETS",
     ),
     ("backward range", container(header(a=entry([1], 8, 4)), bytes(8)), "OFFSETS"),
+    ("rank 33", container(header(a=entry([1] * 33, 0, 4)), bytes(4)), "TYPE"),
+    (
+        "a zero with a sign",
+        container('{"a":{"dtype":"F32","shape":[1],"data_offsets":[-0,4]}}', bytes(4)),
+        "TYPE",
+    ),
     (
         "fraction",
         container('{"a":{"dtype":"F32","shape":[1],"data_offsets":[0.0,4.0]}}', bytes(4)),

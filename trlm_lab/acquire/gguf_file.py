@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trlm_lab.acquire.gguf_cursor import Cursor
 from trlm_lab.base.plain_file import open_plain
 from trlm_lab.errors import GgufError
 
-MAX_ENTRIES = 1 << 20
 MAX_RANK = 4
 MAX_KEY_BYTES = 65535
 MAX_NAME_BYTES = 64
@@ -35,8 +35,6 @@ _SCALARS = {
     12: ("f64", "d"),
 }  # fmt: skip
 _STRING, _ARRAY = 8, 9
-_NUMPY = {"B": "u1", "b": "i1", "H": "u2", "h": "i2", "I": "u4", "i": "i4", "f": "f4", "?": "u1",
-          "Q": "u8", "q": "i8", "d": "f8"}  # fmt: skip
 
 #: Type number -> (name, elements of a block, bytes of a block), for what can be dequantized.
 TENSOR_TYPES: dict[int, tuple[str, int, int]] = {
@@ -115,67 +113,6 @@ class GgufFile:
         return digest.hexdigest()
 
 
-class _Cursor:
-    """Reads forward through the bytes and refuses to pass their end."""
-
-    def __init__(self, data: mmap.mmap, where: str) -> None:
-        self.data, self.where, self.at = data, where, 0
-
-    def fail(self, detail: str) -> GgufError:
-        return GgufError(where=f"{self.where}, byte {self.at}", detail=detail)
-
-    @property
-    def left(self) -> int:
-        """Bytes that have not been read."""
-        return len(self.data) - self.at
-
-    def take(self, size: int) -> bytes:
-        if size > self.left:
-            raise self.fail(f"{size} bytes are wanted, {self.left} are left")
-        chunk = self.data[self.at : self.at + size]
-        self.at += size
-        return chunk
-
-    def number(self, code: str) -> Any:
-        return struct.unpack("<" + code, self.take(struct.calcsize("<" + code)))[0]
-
-    def count(self, what: str, least: int) -> int:
-        """A number of entries of `least` bytes each, which must have room in the file."""
-        value: int = self.number("Q")
-        if value > MAX_ENTRIES:
-            raise self.fail(f"{value} {what}, at most {MAX_ENTRIES} are read")
-        if value * least > self.left:
-            raise self.fail(f"{value} {what} need {value * least} bytes, {self.left} are left")
-        return value
-
-    def text(self) -> str:
-        raw = self.take(self.number("Q"))
-        try:
-            return raw.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise self.fail(f"a text is no UTF-8: {error.reason}") from error
-
-    def name(self, what: str, most: int) -> str:
-        """A text that names something: neither empty nor longer than the format allows."""
-        name = self.text()
-        size = len(name.encode())
-        if not 0 < size <= most:
-            raise self.fail(f"a {what} of {size} bytes, 1 to {most} are allowed")
-        return name
-
-    def scalars(self, name: str, code: str, count: int) -> list[Any]:
-        """Numbers of one type, every one of which the type really has."""
-        width = struct.calcsize("<" + code)
-        raw = np.frombuffer(self.take(count * width), f"<{_NUMPY[code]}")
-        bad = raw > 1 if name == "bool" else ~np.isfinite(raw) if code in "fd" else None
-        if bad is not None and bad.any():
-            at = int(np.argmax(bad))
-            self.at -= (count - at) * width
-            raise self.fail(f"a {name} holds {raw[at]}")
-        values: list[Any] = raw.astype(bool).tolist() if name == "bool" else raw.tolist()
-        return values
-
-
 def read_gguf(path: Path) -> GgufFile:
     """Parse a GGUF file.
 
@@ -184,13 +121,13 @@ def read_gguf(path: Path) -> GgufFile:
     """
     try:
         with open_plain(path) as stream, mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ) as data:
-            return _parse(_Cursor(data, path.name), path)
+            return _parse(Cursor(data, path.name), path)
     except (OSError, ValueError) as error:
         # ValueError: an empty file cannot be mapped.
         raise GgufError(where=path.name, detail=f"unreadable: {error}") from error
 
 
-def _parse(cursor: _Cursor, path: Path) -> GgufFile:
+def _parse(cursor: Cursor, path: Path) -> GgufFile:
     if cursor.take(4) != b"GGUF":
         raise cursor.fail("the file does not begin with GGUF")
     version = cursor.number("I")
@@ -216,7 +153,7 @@ def _aligned(offset: int, alignment: int) -> int:
     return -(-offset // alignment) * alignment
 
 
-def _alignment(cursor: _Cursor, fields: dict[str, GgufField]) -> int:
+def _alignment(cursor: Cursor, fields: dict[str, GgufField]) -> int:
     field = fields.get("general.alignment", GgufField("u32", DEFAULT_ALIGNMENT))
     value: int = field.value
     if field.kind != "u32" or not 8 <= value <= 1 << 16 or value & (value - 1):
@@ -224,7 +161,7 @@ def _alignment(cursor: _Cursor, fields: dict[str, GgufField]) -> int:
     return value
 
 
-def _value(cursor: _Cursor, kind: int) -> GgufField:
+def _value(cursor: Cursor, kind: int) -> GgufField:
     if kind in _SCALARS:
         name, code = _SCALARS[kind]
         return GgufField(name, cursor.scalars(name, code, 1)[0])
@@ -243,7 +180,7 @@ def _value(cursor: _Cursor, kind: int) -> GgufField:
     raise cursor.fail(f"arrays of value type {inner} are not read")
 
 
-def _tensor_row(cursor: _Cursor) -> tuple[str, tuple[int, ...], int, int]:
+def _tensor_row(cursor: Cursor) -> tuple[str, tuple[int, ...], int, int]:
     name = cursor.name("tensor name", MAX_NAME_BYTES)
     rank = cursor.number("I")
     if not 1 <= rank <= MAX_RANK:
@@ -253,7 +190,7 @@ def _tensor_row(cursor: _Cursor) -> tuple[str, tuple[int, ...], int, int]:
 
 
 def _placed(
-    cursor: _Cursor, raw: list[tuple[str, tuple[int, ...], int, int]], start: int, alignment: int
+    cursor: Cursor, raw: list[tuple[str, tuple[int, ...], int, int]], start: int, alignment: int
 ) -> dict[str, GgufTensor]:
     tensors: dict[str, GgufTensor] = {}
     for name, shape, kind, offset in raw:
@@ -285,7 +222,7 @@ def _stored_size(shape: tuple[int, ...], kind: int, where: str) -> int:
     return elements // block * size
 
 
-def _require_covered(cursor: _Cursor, tensors: dict[str, GgufTensor], alignment: int) -> None:
+def _require_covered(cursor: Cursor, tensors: dict[str, GgufTensor], alignment: int) -> None:
     """Tensors follow one another with zeros up to the next aligned byte, and end the file."""
     position, size = cursor.at, len(cursor.data)
     for tensor in sorted(tensors.values(), key=lambda t: t.begin):
@@ -303,7 +240,7 @@ def _require_covered(cursor: _Cursor, tensors: dict[str, GgufTensor], alignment:
     _require_zeros(cursor, position, size)
 
 
-def _require_zeros(cursor: _Cursor, begin: int, end: int) -> None:
+def _require_zeros(cursor: Cursor, begin: int, end: int) -> None:
     """A padding; it is shorter than the alignment."""
     padding = cursor.data[begin:end]
     if padding.strip(b"\0"):
