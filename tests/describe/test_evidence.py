@@ -119,6 +119,20 @@ ONE_PLACE: dict[str, tuple[dict[str, Any], Plant | None, str]] = {
         {}, lambda r: extra(r, "README.md", "```\n<|im_start|>user\nhi\n```"),
         "MODEL_CARD_CONFLICT",
     ),
+    "another kind of rotation": (
+        {"config": {"rope_scaling": {"type": "linear"}, "rope_parameters": {"rope_type": "yarn"}}},
+        None, "ROPE_CONFLICT",
+    ),
+    "a GGUF's kind of rotation": (
+        {"config": {"rope_scaling": {"type": "linear"}}},
+        lambda r: provenance(r, llama__rope__scaling__type="none"), "ROPE_CONFLICT",
+    ),
+    "a class of another model": (
+        {"tokenizer_config": {"tokenizer_class": "GPT2TokenizerFast"}}, None, "TOKENIZER_CONFLICT"
+    ),
+    "a GGUF word of another model": (
+        {}, lambda r: provenance(r, tokenizer__ggml__model="bert"), "TOKENIZER_CONFLICT"
+    ),
     "another vocab.json": (
         {}, lambda r: extra(r, "vocab.json", {"word": 2}), "TOKENIZER_CONFLICT"
     ),
@@ -177,6 +191,13 @@ AGREEING: dict[str, tuple[dict[str, Any], Plant | None]] = {
     "the same added tokens": ({}, lambda r: extra(r, "added_tokens.json", {"<|stop|>": 3})),
     "a GGUF that agrees": ({}, lambda r: provenance(
         r, tokenizer__ggml__eos_token_id=3, llama__vocab_size=8, llama__rope__freq_base=1e4)),
+    "a class that takes any model": (
+        {"tokenizer_config": {"tokenizer_class": "PreTrainedTokenizerFast"}}, None
+    ),
+    "one kind of rotation, in two words": (
+        {"config": {"rope_parameters": {"rope_type": "default"}}},
+        lambda r: provenance(r, llama__rope__scaling__type="none"),
+    ),
     "a damaged provenance": ({}, lambda r: extra(r, "provenance.cbor", "no record")),
 }  # fmt: skip
 

@@ -67,7 +67,7 @@ class GgufTensor:
 
 @dataclass(frozen=True)
 class GgufFile:
-    """A parsed file; tensor bytes are read through `rows`."""
+    """A parsed file; tensor bytes are read through `read_rows`."""
 
     path: Path
     version: int
@@ -79,14 +79,8 @@ class GgufFile:
         shape = self.tensors[name].shape
         return 1 if len(shape) == 1 else shape[0]
 
-    def rows(self, name: str) -> NDArray[np.uint8]:
-        """The stored bytes of a tensor, mapped, (rows, bytes of a row)."""
-        tensor, rows = self.tensors[name], self.row_count(name)
-        size = tensor.end - tensor.begin
-        return np.memmap(self.path, np.uint8, "r", tensor.begin, (rows, size // rows))
-
     def read_rows(self, name: str, first: int, last: int) -> NDArray[np.uint8]:
-        """A copy of the stored rows `first` to `last`; nothing else of the file stays in memory.
+        """A copy of stored rows, (last - first, bytes of a row); nothing else stays in memory.
 
         Raises:
             GgufError: the file has become shorter.

@@ -22,6 +22,7 @@ from trlm_lab.describe.tensor_conflicts import (
     architecture,
     licence,
     rotary_base,
+    rotary_kind,
     tied_embeddings,
     vocabulary_size,
 )
@@ -66,6 +67,7 @@ def compare_declarations(
         vocabulary_size(compared),
         tied_embeddings(compared),
         rotary_base(compared),
+        rotary_kind(compared),
         tokenizer_evidence(compared),
     ]
     chosen: dict[str, tuple[int, ...]] = {}

@@ -145,6 +145,27 @@ def rotary_base(compared: Compared) -> Evidence:
     return Evidence(field, tuple(publisher), undefined=undefined, chosen=chosen)
 
 
+def rotary_kind(compared: Compared) -> Evidence:
+    """All places name one kind of rotary embedding; a place that names none says nothing."""
+    documents, field = compared.documents, "rope_type"
+    publisher = []
+    for key in ("rope_parameters", "rope_scaling"):
+        inner = documents.config.get(key)
+        for name in ("rope_type", "type"):
+            if isinstance(inner, dict):
+                publisher += _declared(_CONFIG, f"/{key}/{name}", inner, name)
+    name = "llama.rope.scaling.type"
+    publisher += _declared("provenance.cbor", f"/gguf/fields/{name}", documents.gguf, name)
+    # GGUF writes `none` for what the framework calls `default`.
+    kinds = {"default" if d.value == "none" else str(d.value) for d in publisher}
+    if len(kinds) > 1:
+        detail = "; ".join(f"{d.place} says {shown(d.value)}" for d in publisher)
+        compared.findings.add("ROPE_CONFLICT", publisher[0].place, detail, field)
+        return Evidence(field, tuple(publisher))
+    undefined = "" if publisher else "config.json leaves it to the source framework"
+    return Evidence(field, tuple(publisher), undefined=undefined, chosen=next(iter(kinds), None))
+
+
 def licence(compared: Compared) -> Evidence:
     """Whether a licence text or the card says under what terms the weights come."""
     root, card = compared.documents.root, compared.documents.card

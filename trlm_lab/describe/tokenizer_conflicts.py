@@ -10,6 +10,20 @@ from trlm_lab.describe.receipt import Declaration, Evidence
 from trlm_lab.describe.tokenizer_check import tokenizer_findings
 
 _FIELD = "tokenizer"
+#: Model type -> classes of the source framework (without `Fast`) and words of GGUF files that can
+#: mean it. A name that is not listed takes any type.
+_NAMES = {
+    "BPE": {
+        "GPT2Tokenizer", "Qwen2Tokenizer", "RobertaTokenizer", "GemmaTokenizer",
+        "CodeGenTokenizer", "WhisperTokenizer", "CohereTokenizer", "LlamaTokenizer",
+        "CodeLlamaTokenizer", "gpt2", "llama",
+    },
+    "WordPiece": {"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "bert"},
+    "Unigram": {
+        "T5Tokenizer", "XLMRobertaTokenizer", "AlbertTokenizer", "DebertaV2Tokenizer",
+        "PegasusTokenizer", "LlamaTokenizer", "CodeLlamaTokenizer", "llama", "t5",
+    },
+}  # fmt: skip
 _MAIN = "tokenizer.json"
 MAX_MERGES_BYTES = 64 << 20
 
@@ -31,12 +45,24 @@ def tokenizer_evidence(compared: Compared) -> Evidence:
     if documents.tokenizer:
         compared.findings.rows += tokenizer_findings(documents.tokenizer, _MAIN)
         _added_tokens(compared)
+        _model_type(compared, publisher)
         publisher += _second_vocabulary(compared) + _second_merges(compared)
     undefined = "" if publisher else "no file declares it"
     chosen = None
     if not compared.findings.about(_FIELD) and isinstance(model, dict):
         chosen = model.get("type")
     return Evidence(_FIELD, tuple(publisher), undefined=undefined, chosen=chosen)
+
+
+def _model_type(compared: Compared, publisher: list[Declaration]) -> None:
+    """The type of `tokenizer.json` must be one that the named class or word can mean."""
+    kind = publisher[0].value if publisher and publisher[0].file == _MAIN else None
+    for declared in publisher[1:]:
+        named = declared.value if isinstance(declared.value, str) else ""
+        allowed = [t for t, names in _NAMES.items() if named.removesuffix("Fast") in names]
+        if kind is not None and allowed and kind not in allowed:
+            detail = f"{declared.place} names {named!r}, {_MAIN} holds a {kind} model"
+            compared.findings.add("TOKENIZER_CONFLICT", declared.place, detail, _FIELD)
 
 
 def _added_tokens(compared: Compared) -> None:
