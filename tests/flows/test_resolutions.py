@@ -11,7 +11,8 @@ from trlm_lab import errors
 from trlm_lab.acquire import acquire
 from trlm_lab.flows.acquisition import acquire_source, describe_source
 from trlm_lab.flows.cli.app import run
-from trlm_lab.flows.resolutions import keep_resolutions, kept_resolutions, load_resolutions
+from trlm_lab.flows.resolutions import kept_resolutions, load_resolutions
+from trlm_lab.flows.reviewed_files import Reviewed, keep_reviewed
 from trlm_lab.flows.workspace import Workspace
 
 DEVIATION = "Both ids stop a generation here, as the publisher's examples do."
@@ -99,7 +100,7 @@ def test_a_run_keeps_its_own_copies(tmp_path: Path) -> None:
     conflict = {"conflict_id": "ab" * 32, "code": "EOS_CONFLICT", "field": "eos_token_id"}
     file = resolution(conflict, tmp_path / "r.json")
     (loaded,) = load_resolutions([file])
-    keep_resolutions([file], tmp_path)
+    keep_reviewed(Reviewed((file,)), tmp_path)
     file.unlink()
     assert kept_resolutions([loaded.file_sha256], tmp_path) == (loaded,)
     copy = tmp_path / "resolutions" / f"{loaded.file_sha256}.json"

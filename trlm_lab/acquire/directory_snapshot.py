@@ -13,6 +13,7 @@ import numpy as np
 from trlm_lab.acquire.approval import Approve, approve_all
 from trlm_lab.acquire.directory_tree import ModelTree
 from trlm_lab.acquire.gguf_snapshot import quantized_grid
+from trlm_lab.acquire.licence import declared_licence, local_decision
 from trlm_lab.acquire.progress import Progress, silent
 from trlm_lab.acquire.safetensors_writer import (
     CHUNK_ELEMENTS,
@@ -25,7 +26,7 @@ from trlm_lab.base import strict_json
 from trlm_lab.base.records import SourceFile
 from trlm_lab.base.safetensors_header import StoredTensor, read_elements
 
-DIRECTORY_VERSION = 1
+DIRECTORY_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def convert_directory(
         "materials": [{"name": m.path, "size": m.size, "sha256": m.sha256} for m in materials],
         "ignored": list(tree.ignored),
         "tensors": [_tensor_row(name, stored[name], digests[name]) for name in sorted(stored)],
-        "licence": {"spdx": "unknown", "decision": "undecided: local use only"},
+        "licence": local_decision(declared_licence(out)),
         **quantized_grid([]),
     }
 

@@ -13,6 +13,7 @@ from trlm_lab.base import strict_json
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.errors import LicenceDecisionError, LicenceUndecidedError, TrlmError
 
+LOCAL_RULE = "rule 1 for a user's own files"
 SCHEMA = "trlm.licence_decision.v1"
 _TEXT = re.compile(r"(LICEN[CS]E|COPYING)(\.(md|txt))?\Z", re.I)
 _CARD = "README.md"
@@ -52,6 +53,20 @@ def _card_licence(card: Path) -> str:
         return "unknown"
     licence = row.get("license", "unknown")
     return licence if isinstance(licence, str) else "unknown"
+
+
+def local_decision(declared: Declared) -> dict[str, Any]:
+    """The decision on a user's own file or directory: used where it is, passed on nowhere."""
+    return {
+        "schema": SCHEMA,
+        "spdx": declared.spdx,
+        "text_sha256": declared.text_sha256,
+        "card_sha256": declared.card_sha256,
+        "decision": "local use only",
+        "redistribution": "none: nobody has decided on the licence",
+        "attribution": "undecided",
+        "reviewer": LOCAL_RULE,
+    }
 
 
 def decide(declared: Declared, decision: Path | None = None) -> dict[str, Any]:

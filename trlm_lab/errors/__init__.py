@@ -237,9 +237,18 @@ from trlm_lab.errors.quant import (
 from trlm_lab.errors.receipts import (
     ChildMissingError,
     EvidenceMissingError,
+    NodeChildrenError,
     NodeCorruptError,
+    NodeKeysError,
+    NodeLargeError,
     NodeMissingError,
+    NodePathError,
+    NodeReservedError,
+    NodeSchemaError,
+    NodeTypeError,
+    NodeValueError,
     NothingChangedError,
+    StoreWriteError,
 )
 from trlm_lab.errors.root import (
     ClaimFailed,
@@ -257,6 +266,10 @@ from trlm_lab.errors.runtime import (
     RuntimeTrapError,
     SessionBusyError,
     WasmModuleError,
+)
+from trlm_lab.errors.secret_scan import (
+    SecretExceptionsError,
+    SecretFoundError,
 )
 from trlm_lab.errors.slm import (
     SlmAliasError,
@@ -393,8 +406,16 @@ __all__ = [
     "NoAttestationError",
     "NoReceiptError",
     "NoRunError",
+    "NodeChildrenError",
     "NodeCorruptError",
+    "NodeKeysError",
+    "NodeLargeError",
     "NodeMissingError",
+    "NodePathError",
+    "NodeReservedError",
+    "NodeSchemaError",
+    "NodeTypeError",
+    "NodeValueError",
     "NonFiniteError",
     "NotATraceError",
     "NotAcquiredError",
@@ -468,6 +489,8 @@ __all__ = [
     "SafetensorsTrailingError",
     "SafetensorsTruncatedError",
     "SafetensorsTypeError",
+    "SecretExceptionsError",
+    "SecretFoundError",
     "SessionBusyError",
     "SessionClosedError",
     "ShapeMismatchError",
@@ -501,6 +524,7 @@ __all__ = [
     "SourceSpecError",
     "StatementInvalidError",
     "StoreMissingError",
+    "StoreWriteError",
     "SubjectMissingError",
     "SystemRefusedError",
     "TensorDtypeError",

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.acquire import acquire, download_bytes
+from trlm_lab.acquire import HubRules, acquire, download_bytes
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.records import EffectiveConfig, Snapshot, SourceDefault, SourceDefaults
 from trlm_lab.describe import describe
@@ -46,13 +46,13 @@ class Described:
     nodes: dict[str, str] = field(default_factory=dict)
 
 
-def acquire_source(ws: Workspace, spec: str) -> Source:
+def acquire_source(ws: Workspace, spec: str, rules: HubRules | None = None) -> Source:
     """Acquire (or re-verify the cached snapshot of) a source and write its receipts."""
     size = download_bytes(spec)
     download = f" ({size / 1e6:.0f} MB to download)" if size else ""
     ws.board.say(f"acquire {spec}{download}")
     approve = approval(ws.resolutions)
-    snapshot = acquire(spec, progress=ws.board.report, approve=approve)
+    snapshot = acquire(spec, progress=ws.board.report, approve=approve, rules=rules)
     store = ws.store
     files = [
         store.add("file", {"path": f.path, "size": f.size, "sha256": f.sha256}, [])

@@ -177,6 +177,15 @@ def _failure(graph: EvidenceGraph, node_id: str, _: Sequence[str]) -> list[Claim
                   node_id)]  # fmt: skip
 
 
+def _secrets(graph: EvidenceGraph, node_id: str, evidence: Sequence[str]) -> list[Claim]:
+    found = graph.value(node_id, "findings_blob")
+    places = "; ".join(f"{row['rule']} in {row['where']}" for row in found[:3])
+    detail = f"{len(found)} findings: {places}" if found else "prompts, metadata and blobs scanned"
+    outcome = Outcome.WRONG if found else Outcome.MATCH
+    return [Claim("C14 promotion", "nothing secret in what is published", "scanner", "", outcome,
+                  detail, node_id)]  # fmt: skip
+
+
 _CLAIMS: dict[str, Callable[[EvidenceGraph, str, Sequence[str]], list[Claim]]] = {
     "source_tree": _source,
     "effective_config": _configuration,
@@ -184,4 +193,5 @@ _CLAIMS: dict[str, Callable[[EvidenceGraph, str, Sequence[str]], list[Claim]]] =
     "probe": _probe,
     "comparison": _comparison,
     "observation": _failure,
+    "secret_scan": _secrets,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +17,9 @@ from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.promotion import Claim, claims, promote
 from trlm_lab.flows.report import write_report
-from trlm_lab.flows.resolutions import keep_resolutions
+from trlm_lab.flows.reviewed_files import Reviewed, keep_reviewed
 from trlm_lab.flows.run import Run
+from trlm_lab.flows.secrets import scan_pages
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.receipts.verify import RECEIPT_FILE, list_files, receipt_text
 
@@ -44,20 +44,21 @@ def conform(
     board: Board,
     *,
     fresh: bool = False,
-    resolutions: Sequence[Path] = (),
+    reviewed: Reviewed | None = None,
 ) -> Conformance:
     """Run every stage, execute the notebooks, write the report and seal the receipt.
 
-    `resolutions` are the files whose SHA-256 the plan names.
+    `reviewed` are the files whose SHA-256 the plan names.
 
     Raises:
         DirectoryForeignError, DirectoryDiffersError: `out` belongs to something else.
         LockHeldError: another run is writing there.
+        SecretFoundError: the report or a notebook holds what must not be published.
     """
     check_plan(plan)
     sweep_cache(trlm_home())
     with occupied(out.resolve(), plan):
-        keep_resolutions(resolutions, out.resolve())
+        keep_reviewed(reviewed or Reviewed(), out.resolve())
         return _conform(plan, Workspace(out, board, fresh=fresh))
 
 
@@ -73,9 +74,10 @@ def _conform(plan: RunPlan, ws: Workspace) -> Conformance:
     reused = tuple(ws.reused)
     _ = run.quantization
     drop_strangers(ws, plan)
-    notebooks = run_notebooks(ws, NOTEBOOK_NAMES, {"out": str(ws.out)}, [promotion])
+    notebooks = run_notebooks(ws, NOTEBOOK_NAMES, {"out": ".."}, [promotion])
     report = write_report(run, rows, promotion)
-    receipt = seal(ws, promotion, [n.node for n in notebooks])
+    pages = scan_pages(run, promotion)
+    receipt = seal(ws, promotion, [*(n.node for n in notebooks), pages])
     holds = bool(ws.store.get(promotion).metadata["holds"])
     return Conformance(rows, receipt, report, holds, reused, _planted_line(run))
 
@@ -121,14 +123,14 @@ def _planted_line(run: Run) -> str:
     )
 
 
-def seal(ws: Workspace, promotion: str, notebooks: list[str]) -> str:
+def seal(ws: Workspace, promotion: str, pages: list[str]) -> str:
     """List every file, bind the list into the root node, and write the receipt file."""
     report_blob = ws.store.blobs.put((ws.out / "report.html").read_bytes())
     files = ws.store.put_value(list_files(ws.out, ws.board.report))
     root = ws.store.add(
         "report",
         {"report_blob": report_blob, "files_blob": files},
-        [promotion, *notebooks],
+        [promotion, *pages],
     )
     write_atomically(ws.out / RECEIPT_FILE, receipt_text(root).encode())
     return root

@@ -159,6 +159,8 @@ def _execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
             str(source),
             str(target),
             parameters=parameters,
+            # Relative paths mean the same now and when the executed copy is opened.
+            cwd=str(target.parent),
             kernel_name="python3",
             progress_bar=False,
             # The kernel warns of its loopback transport on every start.
@@ -167,9 +169,20 @@ def _execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
     except papermill.PapermillExecutionError as error:
         last = str(error).strip().splitlines()[-1]
         raise NotebookFailedError(where=str(target), cell=error.cell_index, last=last) from error
+    else:
+        _forget_paths(target)
     finally:
         # The client keeps one event loop a thread and never closes it.
         ensure_event_loop().close()
+
+
+def _forget_paths(notebook: Path) -> None:
+    """Take the folders of this machine out of papermill's own metadata."""
+    document = json.loads(notebook.read_text())
+    about = document["metadata"]["papermill"]
+    for key in ("input_path", "output_path"):
+        about[key] = Path(about[key]).name
+    notebook.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
 def _structured_outputs(notebook: Path) -> dict[str, Any]:

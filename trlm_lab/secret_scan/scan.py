@@ -73,11 +73,10 @@ def content_ids(data: bytes) -> frozenset[str]:
 
     Texts under the keys of `_FREE` are what people wrote, and never count as ids.
     """
-    try:
-        document = canon.decode(data, where="")
-    except TrlmError:
+    document = _record(data)
+    if document is None:
         return frozenset()
-    texts = [t for place, t in _strings(document, "") if place.rpartition("/")[2] not in _FREE]
+    texts = [t for place, t in _strings(document) if place.rpartition("/")[2] not in _FREE]
     return frozenset(match for text in texts for match in _ID.findall(text))
 
 
@@ -86,19 +85,29 @@ def scan_bytes(
 ) -> Iterator[SecretFinding]:
     """As `scan_text`, over every text in canonical CBOR, a notebook, JSON, or UTF-8.
 
-    Arrays and other binary content have no texts and give nothing.
+    A text that a document repeats is reported at its first place. Arrays and other binary content
+    have no texts and give nothing.
     """
+    seen: set[str] = set()
     for place, text in _texts(data):
-        yield from scan_text(text, where=f"{where}{place}", known=known)
+        if text not in seen:
+            seen.add(text)
+            yield from scan_text(text, where=f"{where}{place}", known=known)
 
 
-def _texts(data: bytes) -> Iterator[tuple[str, str]]:
+def _record(data: bytes) -> Any:
+    """The map or list that canonical CBOR holds, or None."""
     try:
         document = canon.decode(data, where="")
     except TrlmError:
-        document = None
-    if isinstance(document, dict | list):
-        yield from _strings(document, "")
+        return None
+    return document if isinstance(document, dict | list) else None
+
+
+def _texts(data: bytes) -> Iterator[tuple[str, str]]:
+    document = _record(data)
+    if document is not None:
+        yield from _strings(document)
         return
     if data.translate(None, _TEXT_CHARACTERS):
         return
@@ -115,19 +124,21 @@ def _json_strings(text: str) -> Iterator[tuple[str, str]]:
     except (ValueError, RecursionError):
         yield "", text
         return
-    yield from _strings(document, "")
+    yield from _strings(document)
 
 
-def _strings(value: Any, place: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, str):
-        yield place, value
-    elif isinstance(value, bytes):
-        yield place, value.decode("utf-8", "replace")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            if key not in _PICTURE_TYPES:
-                yield f"{place}/{key} (key)", str(key)
-                yield from _strings(item, f"{place}/{key}")
-    elif isinstance(value, list | tuple):
-        for index, item in enumerate(value):
-            yield from _strings(item, f"{place}/{index}")
+def _strings(document: Any) -> Iterator[tuple[str, str]]:
+    """(JSON pointer, text) of every text, key and byte string, in no promised order."""
+    pending: list[tuple[str, Any]] = [("", document)]
+    while pending:
+        place, value = pending.pop()
+        if isinstance(value, str):
+            yield place, value
+        elif isinstance(value, bytes):
+            yield place, value.decode("utf-8", "replace")
+        elif isinstance(value, dict):
+            kept = [(k, v) for k, v in value.items() if k not in _PICTURE_TYPES]
+            yield from ((f"{place}/{k} (key)", str(k)) for k, _ in kept)
+            pending.extend((f"{place}/{k}", v) for k, v in reversed(kept))
+        elif isinstance(value, list | tuple):
+            pending.extend((f"{place}/{i}", v) for i, v in reversed(list(enumerate(value))))

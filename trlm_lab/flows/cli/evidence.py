@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -66,17 +66,25 @@ def verify(
     return 0 if report.sound else 1
 
 
-ACTIONS = ("log", "show", "graph", "why")
+ACTIONS = ("log", "show", "graph", "why", "stale", "diff")
 
 
 def receipts(
-    action: Annotated[str, typer.Argument(help="log, show, graph or why")],
-    node: Annotated[str, typer.Argument(help="Node id or its beginning.")] = "",
+    action: Annotated[str, typer.Argument(help="log, show, graph, why, stale or diff")],
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(help="A node id's beginning; stale: also TYPE or TYPE:TEXT; diff: DIR."),
+    ] = None,
     directory: Annotated[Path, typer.Option("--dir", help="Receipt store.")] = Path("reports/demo"),
     json: Json = False,
 ) -> int:
-    """Look into the receipt store: all nodes, one node, the graph, or who rests on a node."""
+    """Look into the receipt store.
+
+    log: all nodes; show: one; graph: what a node rests on; why: who rests on a node; stale: what
+    is invalid when nodes change, and what each then needs; diff: why two receipts differ.
+    """
     from trlm_lab.errors import UnknownNameError
+    from trlm_lab.flows.receipts_change import stale_rows
     from trlm_lab.flows.receipts_view import (
         graph_rows,
         log_rows,
@@ -89,8 +97,12 @@ def receipts(
 
     if action not in ACTIONS:
         raise UnknownNameError(kind="action", name=action, known=", ".join(ACTIONS))
+    node = what[0] if what else ""
     store = open_store(directory)
-    if action == "log":
+    if action in ("stale", "diff"):
+        rows = stale_rows(directory, what or []) if action == "stale" else _diff(directory, node)
+        emit_json(rows) if json else emit_table([_flat(row) for row in rows])
+    elif action == "log":
         rows = log_rows(store)
         emit_json(rows) if json else emit_table(rows)
     elif action == "show":
@@ -105,3 +117,21 @@ def receipts(
         for path in () if json else answer["paths"]:
             print(" > ".join(f"{step['type']} {step['id'][:12]}" for step in path))
     return 0
+
+
+def _diff(directory: Path, other: str) -> list[dict[str, Any]]:
+    from trlm_lab.flows.receipts_change import cause_rows
+
+    return cause_rows(Path(other), directory)
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of ids and ways, short enough for a line."""
+    return {
+        key: " > ".join(value)
+        if isinstance(value, list)
+        else str(value)[:12]
+        if key in ("node", "old", "new")
+        else value
+        for key, value in row.items()
+    }

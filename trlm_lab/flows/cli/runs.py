@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,13 +15,22 @@ from trlm_lab.flows.cli.output import emit_json, emit_table
 if TYPE_CHECKING:
     from trlm_lab.flows.conformance import Conformance
     from trlm_lab.flows.plan import RunPlan
+    from trlm_lab.flows.reviewed_files import Reviewed
 
+SOURCES = "hf:OWNER/NAME@REVISION, py:PACKAGE, gguf:FILE, dir:PATH, synthetic:NAME"
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Out = Annotated[Path, typer.Option("--out", help="Directory for receipts, traces and report.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Reuse nothing that this directory holds.")]
 Resolutions = Annotated[
     list[Path] | None,
     typer.Option("--resolution", help="A reviewed file that settles one conflict; repeatable."),
+]
+LicenceDecision = Annotated[
+    Path | None, typer.Option("--licence-decision", help="A reviewed decision on the licence.")
+]
+TreeProfileFile = Annotated[
+    Path | None,
+    typer.Option("--tree-profile", help="A reviewed file of what a repository may also hold."),
 ]
 
 
@@ -43,7 +51,7 @@ def demo(out: Out = Path("reports/demo"), fresh: Fresh = False, json: Json = Fal
 
 
 def run(
-    source: Annotated[str, typer.Argument(help="py:PACKAGE, gguf:FILE, dir:PATH, synthetic:NAME")],
+    source: Annotated[str, typer.Argument(help=SOURCES)],
     out: Out,
     backends: Annotated[
         str, typer.Option(help="Engines, comma-separated; `all` is every exact engine found.")
@@ -53,28 +61,41 @@ def run(
     quant: Annotated[str, typer.Option(help="Artifacts, comma-separated.")] = "f32,q8_r128",
     fault: Annotated[str, typer.Option(help="A fault to plant, NAME@LAYER.")] = "",
     resolution: Resolutions = None,
+    licence_decision: LicenceDecision = None,
+    tree_profile: TreeProfileFile = None,
+    secret_exceptions: Annotated[
+        Path | None, typer.Option(help="A reviewed file of scan findings that are no secrets.")
+    ] = None,
     fresh: Fresh = False,
     json: Json = False,
 ) -> int:
     """Acquire, describe, pack, capture, run, compare, report: a whole conformance run."""
     from trlm_lab.flows.planning import run_plan
     from trlm_lab.flows.resolutions import load_resolutions
+    from trlm_lab.flows.reviewed_files import Reviewed, file_id
 
     plan = run_plan(source, backends, cases, calibration, quant, fault)
     settled = load_resolutions(resolution)
-    plan = replace(plan, resolutions=tuple(r.file_sha256 for r in settled))
-    return _conform(plan, out, fresh=fresh, as_json=json, resolutions=resolution or ())
+    reviewed = Reviewed(tuple(resolution or ()), licence_decision, tree_profile, secret_exceptions)
+    plan = replace(
+        plan,
+        resolutions=tuple(r.file_sha256 for r in settled),
+        licence_decision=file_id(licence_decision),
+        tree_profile=file_id(tree_profile),
+        secret_exceptions=file_id(secret_exceptions),
+    )
+    return _conform(plan, out, fresh=fresh, as_json=json, reviewed=reviewed)
 
 
 def _conform(
-    plan: RunPlan, out: Path, *, fresh: bool, as_json: bool, resolutions: Sequence[Path] = ()
+    plan: RunPlan, out: Path, *, fresh: bool, as_json: bool, reviewed: Reviewed | None = None
 ) -> int:
     from trlm_lab.flows.conformance import conform
     from trlm_lab.flows.progress import Board
 
     started = time.monotonic()
     with Board() as board:
-        done = conform(plan, out, board, fresh=fresh, resolutions=resolutions)
+        done = conform(plan, out, board, fresh=fresh, reviewed=reviewed)
         board.say(f"done in {time.monotonic() - started:.0f} s, {len(done.reused)} results reused")
     _show(done, as_json=as_json)
     return _status(done)

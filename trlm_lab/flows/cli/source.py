@@ -8,7 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from trlm_lab.flows.cli.output import emit_json, emit_table
-from trlm_lab.flows.cli.runs import Json, Resolutions
+from trlm_lab.flows.cli.runs import (
+    SOURCES,
+    Json,
+    LicenceDecision,
+    Resolutions,
+    TreeProfileFile,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -19,21 +25,25 @@ def register(app: typer.Typer) -> None:
 
 
 def acquire(
-    source: Annotated[str, typer.Argument(help="py:PACKAGE, gguf:FILE, dir:PATH, synthetic:NAME")],
+    source: Annotated[str, typer.Argument(help=SOURCES)],
     out: Annotated[Path | None, typer.Option(help="Copy the snapshot here.")] = None,
     resolution: Resolutions = None,
+    licence_decision: LicenceDecision = None,
+    tree_profile: TreeProfileFile = None,
     json: Json = False,
 ) -> int:
     """Fetch and convert a source into a verified snapshot."""
+    from trlm_lab.acquire import HubRules, TreeProfile, export_snapshot, load_tree_profile
     from trlm_lab.acquire import acquire as fetch
-    from trlm_lab.acquire import export_snapshot
     from trlm_lab.flows.checking import approval
     from trlm_lab.flows.progress import Board
     from trlm_lab.flows.resolutions import load_resolutions
 
     with Board() as board:
         settled = approval(load_resolutions(resolution))
-        snapshot = fetch(source, progress=board.report, approve=settled)
+        profile = load_tree_profile(tree_profile) if tree_profile else TreeProfile()
+        rules = HubRules(profile=profile, decision=licence_decision)
+        snapshot = fetch(source, progress=board.report, approve=settled, rules=rules)
         if out is not None:
             snapshot = export_snapshot(snapshot, out)
     rows = [{"file": f.display, "bytes": f.size, "sha256": f.sha256} for f in snapshot.files]
