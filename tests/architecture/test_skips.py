@@ -74,7 +74,8 @@ def test_what_is_missing_is_skipped_or_failed(
 def sources() -> dict[str, str]:
     """Text of every file of the tests but those two that speak of skipping itself."""
     own = (Path(__file__).resolve(), TESTS / "skips.py")
-    return {path.name: path.read_text() for path in TESTS.rglob("*.py") if path not in own}
+    files = [path for path in TESTS.rglob("*.py") if path not in own]
+    return {str(path.relative_to(TESTS)): path.read_text() for path in files}
 
 
 def test_the_page_lists_exactly_what_can_be_missing() -> None:
