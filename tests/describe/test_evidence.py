@@ -266,6 +266,22 @@ def test_the_table_shows_four_columns_for_each_field(tree: Tree, defaults: Any) 
     assert by_field["bos_token_id"]["source does"] == "2"
 
 
+ODD: list[Any] = [None, True, -1, 2.5, "x", [], {}, [[]], [None], 2**63, b"bytes", {"a": [1]}]
+
+
+def test_a_forged_provenance_never_raises_anything_else(tree: Tree) -> None:
+    root = tree()
+    for value in ODD:
+        for rows in (value, {"gguf": value}, {"gguf": {"fields": value}}):
+            (root / "provenance.cbor").write_bytes(canon.encode(rows))
+            assert detect_conflicts(root).verdict == "accept"
+        for key in ("general__architecture", "llama__vocab_size", "tokenizer__chat_template",
+                    "llama__rope__freq_base", "llama__rope__scaling__type", "general__license",
+                    "tokenizer__ggml__model", "tokenizer__ggml__eos_token_id"):  # fmt: skip
+            provenance(root, **{key: value})
+            assert canon.encode(detect_conflicts(root).to_map())
+
+
 def test_a_document_that_is_a_folder_is_refused(tree: Tree) -> None:
     root = tree()
     (root / "processor_config.json").mkdir()

@@ -87,7 +87,8 @@ def _gguf_keys(root: Path) -> dict[str, Any]:
     try:
         row = canon.decode(read_plain(path), where=path.name)
         fields = row.get("gguf", {}).get("fields", {}) if isinstance(row, dict) else {}
-        return {str(k): v["value"] for k, v in fields.items() if "value" in v}
+        plain = (str, int, float)
+        return {str(k): v["value"] for k, v in fields.items() if isinstance(v.get("value"), plain)}
     except (Refused, AttributeError, TypeError):
         return {}
 

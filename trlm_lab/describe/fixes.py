@@ -28,7 +28,6 @@ _FIXES: dict[str, str] = {
     "TIED_CONFLICT": "set tie_word_embeddings to what the weights are, or use the right weights",
     "TIED_COPY": "nothing; the copy was compared byte by byte and is stored once",
     "LICENCE_MISSING": "add the publisher's licence text as LICENSE before anything is published",
-    "PROCESSOR_PRESENT": "nothing for text; images and sounds are not described here",
     "FAMILY_UNSUPPORTED": "add a closed schema for the family, or use a model of a known one",
     "TENSORS_UNCHECKED": "run `trlm describe`, which reads the sizes out of the framework",
     "MISSING_PART": "nothing, if only the rest was to be checked; else fetch the file too",

@@ -173,6 +173,9 @@ def licence(compared: Compared) -> Evidence:
     publisher = [Declaration(name, "", "text") for name in names]
     if card.licence:
         publisher.append(Declaration(card.name, "license", card.licence))
+    key = "general.license"
+    gguf = compared.documents.gguf
+    publisher += _declared("provenance.cbor", f"/gguf/fields/{key}", gguf, key)
     if not publisher:
         detail = "neither a licence text nor a model card that names one"
         compared.findings.add("LICENCE_MISSING", root.name, detail, "licence", NOTE)

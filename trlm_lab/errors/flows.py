@@ -66,7 +66,7 @@ class UncheckableError(UsageError):
 
     code = "UNCHECKABLE"
     rule = "this kind of file is not checked"
-    fix = "give a model directory, a .safetensors, .gguf or .slm file"
+    fix = "give a model directory, a .safetensors, .gguf, .slm, tokenizer.json or golden .cbor file"
 
 
 class SubjectMissingError(UsageError):
