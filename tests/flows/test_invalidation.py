@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.flows.conftest import SmallRun
+from tests.receipts.nodes import grow
 from trlm_lab.base.interfaces import Subject
 from trlm_lab.base.records import Case, CaseSuite
 from trlm_lab.errors import NothingChangedError
@@ -86,13 +87,13 @@ def test_text_cases_rest_on_the_tokenizer_and_ids_do_not(
     small_run: SmallRun, tmp_path: Path
 ) -> None:
     ws = Workspace(tmp_path / "run", Board(quiet=True))
-    tokenizer = ws.store.add("tokenizer_profile", {"sha256": "ab" * 32}, [])
+    tokenizer = grow(ws.store, "tokenizer_profile")
     suite = CaseSuite("two", (Case("ids", (1, 2)), Case("text", (1, 3), text="x")))
     found = sorted((small_run.out / "traces").glob("native*"))
     assert found
     artifact = _artifact(small_run)
     task = Task("reference", "f32", runner("reference"), Subject(artifact, None, {"a": "b"}), suite,
-                tokenizer=tokenizer)  # fmt: skip
+                parents=(grow(ws.store, "artifact"),), tokenizer=tokenizer)  # fmt: skip
     node = ws.store.get(run_task(ws, task).node)
     cases = [ws.store.get(c) for c in node.children if ws.store.get(c).type == "case"]
     assert [c.children for c in cases] == [(), (tokenizer,)]

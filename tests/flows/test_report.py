@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.flows.conftest import SmallRun
+from tests.receipts.nodes import put_loose
 from trlm_lab.base.interfaces import Runner
 from trlm_lab.base.records import Mismatch, Outcome, Pin, Snapshot
 from trlm_lab.flows.bit_fields import bit_fields, marked, mismatch_bits, steps_apart
@@ -257,13 +258,13 @@ def test_an_observation_is_written_beside_the_receipts(tmp_path: Path) -> None:
 
 def test_resolutions_are_shown_with_their_deviation(tmp_path: Path) -> None:
     store = ReceiptStore(tmp_path)
-    tree = store.add("source_tree", {}, [])
+    tree = put_loose(store, "source_tree", {})
     said = {
         "code": "EOS_CONFLICT", "field": "eos_token_id", "kind": "deviation",
         "statement": "eos 2 is used, config.json says 0", "file_sha256": "0" * 64,
     }  # fmt: skip
-    chosen = store.add("resolution", said, [tree])
-    promotion = store.add("promotion", {"holds": True}, [chosen])
+    chosen = put_loose(store, "resolution", said, [tree])
+    promotion = put_loose(store, "promotion", {"holds": True}, [chosen])
     run = SimpleNamespace(ws=SimpleNamespace(store=store))
     rows = resolution_rows(run, promotion)  # type: ignore[arg-type]
     assert len(rows) == 1

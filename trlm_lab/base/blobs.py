@@ -1,8 +1,9 @@
 """A content-addressed, append-only store of byte blobs in one directory.
 
 A blob's file name is the hex SHA-256 of its bytes. Writes go to a temporary file in the same
-directory, are flushed, then renamed, so a kill leaves either nothing or the whole blob, and two
-writers of one blob both succeed. Reads check the hash. Nothing here deletes.
+directory, are flushed, then renamed, and the directory is flushed, so a kill leaves either nothing
+or the whole blob, a name that was given stays, and two writers of one blob both succeed. Reads
+check the hash. Nothing here deletes.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from trlm_lab.base.plain_file import open_plain
-from trlm_lab.errors import BlobCorruptError, BlobMissingError
+from trlm_lab.base.plain_file import open_plain, read_plain, require_plain
+from trlm_lab.errors import BlobCorruptError, BlobMissingError, NotPlainFileError, StoreWriteError
 
 
 def file_sha256(path: Path) -> str:
@@ -27,7 +28,11 @@ def file_sha256(path: Path) -> str:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a whole file or nothing: temporary file in the same directory, fsync, rename."""
+    """Write a whole file or nothing, and have it on the disk on return.
+
+    Temporary file in the same directory, fsync, rename, fsync of the directory: some three
+    milliseconds on a plain disk.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
     try:
@@ -39,6 +44,40 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+    _flush_directory(path.parent)
+
+
+def _flush_directory(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def store_once(path: Path, data: bytes) -> None:
+    """Write a content-addressed file unless it is there already with these very bytes.
+
+    A file of this name with other bytes is damage, and is replaced by what the name stands for.
+
+    Raises:
+        StoreWriteError: the disk is full, or this user may not write here; nothing has changed.
+    """
+    if _holds(path, data):
+        return
+    try:
+        write_atomically(path, data)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StoreWriteError(where=str(path.parent), reason=reason) from error
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        same = not path.is_symlink() and require_plain(path).st_size == len(data)
+        return same and read_plain(path) == data
+    except (OSError, NotPlainFileError):
+        return False
 
 
 class DirectoryBlobStore:
@@ -52,10 +91,13 @@ class DirectoryBlobStore:
         return self.root / sha256
 
     def put(self, data: bytes) -> str:
-        """Store bytes and return their SHA-256; storing twice is one blob."""
+        """Store bytes and return their SHA-256; storing twice is one blob.
+
+        Raises:
+            StoreWriteError: the disk is full, or this user may not write here.
+        """
         name = hashlib.sha256(data).hexdigest()
-        if not self.path(name).exists():
-            write_atomically(self.path(name), data)
+        store_once(self.path(name), data)
         return name
 
     def get(self, sha256: str) -> bytes:

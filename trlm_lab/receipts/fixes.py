@@ -15,6 +15,8 @@ FIXES: Final[dict[str, str]] = {
     "NOT_A_FILE": "put a copy of the file there; links, pipes and devices are never followed",
     "STORE_ENTRY": "remove it; nodes/ and blobs/ hold files named by their hash and nothing else",
     "NODE_LARGE": _COPY,
+    "NODE_SCHEMA": _FORGED,
+    "SUPERSEDED_MISSING": _COPY,
     "CHILD_MISSING": _COPY,
     "BLOB_MISSING": _COPY,
     "BLOB_CORRUPT": "restore the file from another copy; content-addressed files are never edited",

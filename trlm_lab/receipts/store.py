@@ -1,7 +1,8 @@
 """An append-only store of receipt nodes and blobs in one directory.
 
 `nodes/<node id>` holds the canonical CBOR of a node, `blobs/<sha256>` raw bytes. Writes are
-atomic; storing the same node twice is one node; nothing here deletes or overwrites.
+atomic and durable; storing the same node twice is one node; nothing here deletes or changes one.
+A node is stored after everything that it names, so whatever can be found is whole.
 """
 
 from __future__ import annotations
@@ -11,9 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab.base import canon
-from trlm_lab.base.blobs import DirectoryBlobStore, write_atomically
+from trlm_lab.base.blobs import DirectoryBlobStore, store_once
 from trlm_lab.base.records import Node
-from trlm_lab.errors import ChildMissingError, NodeCorruptError, NodeMissingError
+from trlm_lab.base.records.node_schema import blob_keys, check_children, check_metadata
+from trlm_lab.errors import (
+    BlobMissingError,
+    ChildMissingError,
+    NodeCorruptError,
+    NodeLargeError,
+    NodeMissingError,
+)
+
+#: A larger node is neither stored nor decoded; the largest of a run have some thousand bytes.
+LARGEST_NODE = 16 << 20
 
 
 class ReceiptStore:
@@ -29,21 +40,33 @@ class ReceiptStore:
         return self._nodes / node_id
 
     def put(self, node: Node) -> str:
-        """Store a node whose children are already here; returns its id.
+        """Store a node whose children and blobs are already here; returns its id.
 
         Raises:
-            ChildMissingError: a child id is not in the store.
+            NodeSchemaError: metadata or children are not those of its type.
+            ChildMissingError, BlobMissingError: what it names is not in the store.
+            NodeLargeError: more bytes than verification reads.
+            StoreWriteError: the disk is full, or this user may not write here.
         """
-        for child in node.children:
-            if not self.node_path(child).exists():
-                raise ChildMissingError(where=node.type, child=child)
-        path = self.node_path(node.id)
-        if not path.exists():
-            write_atomically(path, node.encode())
+        shape = check_metadata(node.type, node.metadata)
+        check_children(node.type, shape, [self._child_type(node, c) for c in node.children])
+        for key in blob_keys(shape, node.metadata):
+            if node.metadata[key] not in self.blobs:
+                raise BlobMissingError(where=f"{node.type}.{key}", sha256=node.metadata[key])
+        data = node.encode()
+        if len(data) > LARGEST_NODE:
+            raise NodeLargeError(where=node.type, size=len(data), limit=LARGEST_NODE)
+        store_once(self.node_path(node.id), data)
         return node.id
 
+    def _child_type(self, node: Node, child: str) -> str:
+        try:
+            return self.get(child).type
+        except NodeMissingError:
+            raise ChildMissingError(where=node.type, child=child) from None
+
     def add(self, node_type: str, metadata: dict[str, Any], children: list[str]) -> str:
-        """Build and store a node; returns its id."""
+        """Build and store a node; returns its id. Raises as `put`."""
         return self.put(Node(node_type, metadata, tuple(children)))
 
     def put_value(self, value: Any) -> str:

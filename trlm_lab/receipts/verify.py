@@ -11,6 +11,7 @@ from trlm_lab.base.records import Node
 from trlm_lab.errors import TrlmError
 from trlm_lab.receipts.entries import Entries, entries
 from trlm_lab.receipts.findings import Finding, Progress, VerifyReport, silent
+from trlm_lab.receipts.history import check_superseded
 from trlm_lab.receipts.listed_files import LOCK_FILE, check_files, list_files
 from trlm_lab.receipts.receipt_file import (
     RECEIPT_FILE,
@@ -19,7 +20,8 @@ from trlm_lab.receipts.receipt_file import (
     read_receipt,
     receipt_text,
 )
-from trlm_lab.receipts.store import ReceiptStore
+from trlm_lab.receipts.schema_check import check_schemas
+from trlm_lab.receipts.store import LARGEST_NODE, ReceiptStore
 
 __all__ = [
     "LOCK_FILE",
@@ -37,8 +39,6 @@ __all__ = [
     "verify_store",
 ]
 
-#: A larger node is not decoded; the largest of a run have some thousand bytes.
-LARGEST_NODE = 16 << 20
 #: Begins the name of a write that a kill interrupted.
 TEMPORARY = ".tmp-"
 
@@ -54,10 +54,15 @@ def verify_store(directory: Path, progress: Progress = silent) -> VerifyReport:
     blobs = _names(directory, "blobs", here, report)
     store = ReceiptStore(directory)
     _check_blobs(store, blobs, report)
+    read = {}
     for node_id in sorted(nodes):
-        _check_node(store, node_id, nodes, blobs, report)
+        node = _check_node(store, node_id, nodes, blobs, report)
+        if node is not None:
+            read[node_id] = node
+    check_schemas(read, report)
     if report.root is not None:
         _check_root(store, report.root, here, report, progress)
+    check_superseded(directory, here, read, report)
     return report
 
 
@@ -86,10 +91,10 @@ def _directories(folder: Path) -> list[str]:
 
 def _check_node(
     store: ReceiptStore, node_id: str, nodes: set[str], blobs: set[str], report: VerifyReport
-) -> None:
+) -> Node | None:
     node = _read_node(store, node_id, report)
     if node is None:
-        return
+        return None
     report.nodes += 1
     where = f"node {node_id[:12]} ({node.type})"
     for child in node.children:
@@ -100,6 +105,7 @@ def _check_node(
             report.fail("BLOB_REFERENCE", f"{where}.{key}", f"{sha256!r:.80} is no SHA-256")
         elif sha256 not in blobs:
             report.fail("BLOB_MISSING", f"{where}.{key}", f"blob {sha256} is not in the store")
+    return node
 
 
 def _read_node(store: ReceiptStore, node_id: str, report: VerifyReport) -> Node | None:

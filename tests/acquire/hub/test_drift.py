@@ -71,12 +71,13 @@ def test_an_observation_is_a_receipt_and_mutates_nothing(tiny: Repository, tmp_p
     acquired()
     tiny.commit(TREE | {"README.md": b"new"})
     store = ReceiptStore(tmp_path / "store")
-    kept = store.add("observation", {"x": 1}, [])
+    before = {"time_blob": store.put_value("before")}
+    kept = store.add("observation", before, [])
     seen, node = observe_source(SPEC, tmp_path / "store", QUICK)
     facts = store.get(node)
     assert facts.type == "drift"
     assert store.get_value(facts.metadata["changes_blob"]) == seen.to_map()
-    assert store.get(kept).metadata == {"x": 1}
+    assert store.get(kept).metadata == before
     assert "utc" not in str(facts.metadata)
     report = verify_store(tmp_path / "store")
     assert [f.code for f in report.findings if f.level == "error"] == ["RECEIPT_MISSING"]

@@ -7,60 +7,19 @@ from typing import Any
 
 from trlm_lab.base import canon
 from trlm_lab.base.records.checks import require, require_sha256
+from trlm_lab.base.records.node_schema import RESERVED, SCHEMAS
 
-#: Every kind of evidence; a new kind is added here and in docs/receipts.
-NODE_TYPES: frozenset[str] = frozenset(
-    {
-        "source_tree",
-        "file",
-        "acquisition",
-        "provenance",
-        "conflict",
-        "resolution",
-        "licence",
-        "drift",
-        "tokenizer_profile",
-        "template_source",
-        "template_ir",
-        "source_defaults",
-        "effective_config",
-        "ledger",
-        "quant_profile",
-        "calibration_data",
-        "artifact",
-        "inspection",
-        "environment",
-        "runtime_build",
-        "engine_profile",
-        "probe",
-        "case",
-        "sealed_commitment",
-        "oracle_run",
-        "trace",
-        "comparison",
-        "tolerance_policy",
-        "mismatch",
-        "repro",
-        "sampler_profile",
-        "generation",
-        "conversation_turn",
-        "stat_plan",
-        "stat_result",
-        "fault_run",
-        "notebook",
-        "report",
-        "secret_scan",
-        "promotion",
-        "observation",
-    }
-)
+#: Every kind of evidence; a new kind gets a schema in `node_schema`.
+NODE_TYPES: frozenset[str] = frozenset(SCHEMAS) | RESERVED
 
 
 @dataclass(frozen=True)
 class Node:
     """Type, metadata (canonical; no times, hosts, absolute paths) and ordered child ids.
 
-    A metadata key that ends in `_blob` holds the SHA-256 of a blob in the store.
+    A metadata key that ends in `_blob` holds the SHA-256 of a blob in the store. Whether the
+    metadata are those of the type is checked where a node is stored and where a store is verified:
+    what another version wrote can still be read.
     """
 
     type: str
