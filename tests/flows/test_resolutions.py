@@ -12,7 +12,7 @@ from trlm_lab.acquire import acquire
 from trlm_lab.flows.acquisition import acquire_source, describe_source
 from trlm_lab.flows.cli.app import run
 from trlm_lab.flows.resolutions import kept_resolutions, load_resolutions
-from trlm_lab.flows.reviewed_files import FOLDER, Reviewed, keep_reviewed
+from trlm_lab.flows.reviewed_files import Reviewed, keep_reviewed
 from trlm_lab.flows.workspace import Workspace
 
 DEVIATION = "Both ids stop a generation here, as the publisher's examples do."
@@ -103,7 +103,7 @@ def test_a_run_keeps_its_own_copies(tmp_path: Path) -> None:
     keep_reviewed(Reviewed((file,)), tmp_path)
     file.unlink()
     assert kept_resolutions([loaded.file_sha256], tmp_path) == (loaded,)
-    copy = tmp_path / FOLDER / f"{loaded.file_sha256}.json"
+    copy = tmp_path / "reviewed" / f"{loaded.file_sha256}.json"
     copy.write_bytes(copy.read_bytes() + b"\n")
     with pytest.raises(errors.NoRunError, match="has changed"):
         kept_resolutions([loaded.file_sha256], tmp_path)

@@ -12,7 +12,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ def run_notebooks(
 ) -> list[ExecutedNotebook]:
     """Execute notebooks two at a time, render each to HTML and write its receipt."""
     with (
-        _third_party_warnings_ignored(),
+        _process_prepared(ws.notebooks),
         ws.board.meter("notebooks", len(names), "executed") as meter,
         ThreadPoolExecutor(max_workers=2) as pool,
     ):
@@ -93,18 +93,20 @@ def run_notebook(
         UnknownParameterError: a parameter that the notebook does not declare.
         NotebookFailedError: a cell raised; the half-executed copy stays for reading.
     """
-    with _third_party_warnings_ignored():
+    with _process_prepared(ws.notebooks):
         return _run(ws, name, parameters, parents)
 
 
 @contextmanager
-def _third_party_warnings_ignored() -> Iterator[None]:
-    """Ignore the notebook libraries' own warnings, for the whole process.
+def _process_prepared(folder: Path) -> Iterator[None]:
+    """Work in `folder` and ignore the notebook libraries' own warnings, for the whole process.
 
-    `catch_warnings` is one state for all threads: two threads in it at once restore each
-    other's filters. So it stands around the pool, and what warns on import is imported first.
+    A relative parameter then means the same now and when the executed copy is opened. Both are
+    one state for all threads: two threads that set and restore them disturb each other. So this
+    stands around the pool, and what warns on import is imported first.
     """
-    with warnings.catch_warnings():
+    folder.mkdir(parents=True, exist_ok=True)
+    with chdir(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import nbconvert  # noqa: F401
         import papermill  # noqa: F401
@@ -159,8 +161,6 @@ def _execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
             str(source),
             str(target),
             parameters=parameters,
-            # Relative paths mean the same now and when the executed copy is opened.
-            cwd=str(target.parent),
             kernel_name="python3",
             progress_bar=False,
             # The kernel warns of its loopback transport on every start.

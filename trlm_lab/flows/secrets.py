@@ -107,7 +107,7 @@ def _objects(store: ReceiptStore, roots: Iterable[str]) -> Iterator[tuple[str, s
 
 def _known(run: Run, roots: Iterable[str]) -> frozenset[str]:
     """The content ids of the evidence itself: those of the store, and those in its records."""
-    known = {run.judged_suite.digest, run.calibration_suite.digest}
+    known = {run.judged_suite.digest, run.calibration_suite.digest, *run.ws.store}
     for key, _, data in _objects(run.ws.store, roots):
         known.add(key)
         known |= content_ids(data())
