@@ -17,11 +17,12 @@ from trlm_lab.errors import (
     PinUnknownError,
 )
 from trlm_lab.flows.conformance import conform, drop_strangers
-from trlm_lab.flows.occupancy import SUPERSEDED, check_directory, occupied, withdraw_receipt
+from trlm_lab.flows.occupancy import check_directory, occupied, withdraw_receipt
 from trlm_lab.flows.plan import PLAN_FILE, RunPlan
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.verification import verify_directory
 from trlm_lab.flows.workspace import Workspace
+from trlm_lab.receipts.history import SUPERSEDED
 from trlm_lab.receipts.verify import LOCK_FILE, RECEIPT_FILE, receipt_text
 
 pytestmark = pytest.mark.xdist_group("flows")

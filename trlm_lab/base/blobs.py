@@ -31,20 +31,37 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Write a whole file or nothing, and have it on the disk on return.
 
     Temporary file in the same directory, fsync, rename, fsync of the directory: some three
-    milliseconds on a plain disk.
+    milliseconds on a plain disk. Who sweeps unfinished files meanwhile costs one more turn.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
+    while not _renamed(_unfinished(path.parent, data), path):
+        pass
+    _flush_directory(path.parent)
+
+
+def _unfinished(folder: Path, data: bytes) -> Path:
+    handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=folder)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    _flush_directory(path.parent)
+    return Path(temporary)
+
+
+def _renamed(temporary: Path, path: Path) -> bool:
+    """False where somebody took the temporary file away."""
+    try:
+        temporary.replace(path)
+    except FileNotFoundError:
+        return False
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return True
 
 
 def _flush_directory(folder: Path) -> None:

@@ -11,10 +11,9 @@ from trlm_lab.base.file_lock import locked_at_once
 from trlm_lab.errors import DirectoryDiffersError, DirectoryForeignError
 from trlm_lab.flows.leftovers import sweep_run
 from trlm_lab.flows.plan import PLAN_FILE, RunPlan
+from trlm_lab.receipts.history import SUPERSEDED
 from trlm_lab.receipts.verify import LOCK_FILE, RECEIPT_FILE
 
-#: Receipts of earlier runs in the directory, by root; the nodes they name stay in the store.
-SUPERSEDED = "superseded"
 #: What makes two plans two jobs. Engines and the planted fault may come and go.
 _JOB = ("source", "judged", "calibration", "artifacts")
 

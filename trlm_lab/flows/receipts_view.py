@@ -7,6 +7,7 @@ from typing import Any
 
 from trlm_lab.errors import NodeMissingError, ReceiptMissingError, StoreMissingError
 from trlm_lab.receipts import ReceiptStore, VerifyReport, walk
+from trlm_lab.receipts.history import superseded
 from trlm_lab.receipts.verify import read_receipt
 
 
@@ -35,8 +36,19 @@ def sealed_root(directory: Path) -> str:
 
 
 def log_rows(store: ReceiptStore) -> list[dict[str, Any]]:
-    """Id and type of every node."""
-    return [{"node": node_id, "type": store.get(node_id).type} for node_id in store]
+    """Id and type of every node; of a root also whether its receipt stands, and what came after."""
+    standing = _standing(store.root)
+    return [{"node": i, "type": store.get(i).type, "receipt": standing.get(i, "")} for i in store]
+
+
+def _standing(directory: Path) -> dict[str, str]:
+    root = read_receipt(directory, VerifyReport())
+    rows = {
+        row.root: (f"superseded by {row.by[:12]}" if row.by else "superseded, nothing sealed since")
+        + ("" if row.whole else "; not whole")
+        for row in superseded(directory, root)
+    }
+    return {**rows, root: "sealed"} if root else rows
 
 
 def node_row(store: ReceiptStore, prefix: str) -> dict[str, Any]:
