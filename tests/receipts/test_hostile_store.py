@@ -10,7 +10,7 @@ import pytest
 
 from tests.receipts.nodes import grow, put_loose
 from trlm_lab.base import canon
-from trlm_lab.receipts import ReceiptStore, verify_store
+from trlm_lab.receipts import ReceiptStore, render_graph, verify_store
 from trlm_lab.receipts.fixes import FIXES
 from trlm_lab.receipts.verify import RECEIPT_FILE, list_files, receipt_text
 
@@ -235,6 +235,35 @@ def test_a_listed_path_through_a_link(tmp_path: Path, through: str) -> None:
 
 def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
     assert "RECEIPT_MISSING" in codes(tmp_path / "nowhere")
+
+
+def test_directories_far_below_each_other(store: Path) -> None:
+    depth, here = 1200, Path.cwd()
+    try:
+        os.chdir(store)
+        for _ in range(depth):
+            Path("d").mkdir()
+            os.chdir("d")
+        Path("x").write_bytes(b"")
+    finally:
+        os.chdir(here)
+    report = verify_store(store)
+    assert [f.code for f in report.findings] == ["FILE_UNLISTED"]
+    deep = store / "/".join(["d"] * depth) / "x"
+    deep.unlink()
+    for _ in range(depth):
+        deep = deep.parent
+        deep.rmdir()
+
+
+def test_a_chain_of_many_nodes(store: Path) -> None:
+    held = ReceiptStore(store)
+    node = put_loose(held, "trace", {"n": 0}, [])
+    for number in range(1, 1500):
+        node = put_loose(held, "trace", {"n": number}, [node])
+    assert len(render_graph(held, node).splitlines()) == 1500
+    (store / RECEIPT_FILE).write_text(receipt_text(node))
+    assert codes(store) == {"NODE_SCHEMA"}
 
 
 # --- fixes -----------------------------------------------------------------------------------

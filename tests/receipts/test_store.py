@@ -125,3 +125,16 @@ def test_graph_walk_and_text(tmp_path: Path) -> None:
         "case",
         "case",
     ]
+
+
+def test_many_leaves_are_counted(tmp_path: Path) -> None:
+    store = ReceiptStore(tmp_path)
+    files = [put_loose(store, "file", {"n": n}) for n in range(5)]
+    root = put_loose(
+        store, "source_tree", {}, [*files[:4], put_loose(store, "mismatch", {}), files[4]]
+    )
+    lines = render_graph(store, root, limit=3).splitlines()
+    assert [line.split()[0] for line in lines] == [
+        "source_tree", "file", "file", "file", "mismatch", "…",
+    ]  # fmt: skip
+    assert lines[-1] == "  … 2 more"

@@ -85,7 +85,7 @@ def _superseded(ws: Workspace, versioned: Versioned) -> list[str]:
     return [
         node_id
         for node_id, node in nodes
-        if node.type == "tolerance_policy" and node.metadata["policy_id"] == wanted
+        if node.type == "tolerance_policy" and node.metadata.get("policy_id") == wanted
     ]
 
 

@@ -34,16 +34,19 @@ def entries(directory: Path) -> Entries:
 
 
 def _walk(directory: Path, prefix: str) -> Iterator[tuple[str, os.DirEntry[str] | None]]:
-    """Entries that are no directories, in the order of their names; None cannot be looked into."""
-    try:
-        with os.scandir(directory) as found:
-            listed = sorted(found, key=lambda entry: entry.name)
-    except OSError:
-        yield prefix or ".", None
-        return
-    for entry in listed:
-        relative = f"{prefix}{entry.name}"
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(directory / entry.name, f"{relative}/")
-        else:
-            yield relative, entry
+    """Entries that are no directories; None cannot be looked into. Any depth of directories."""
+    pending = [prefix]
+    while pending:
+        inside = pending.pop()
+        try:
+            with os.scandir(directory / inside) as found:
+                listed = sorted(found, key=lambda entry: entry.name)
+        except OSError:
+            yield inside or ".", None
+            continue
+        for entry in listed:
+            relative = f"{inside}{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(f"{relative}/")
+            else:
+                yield relative, entry

@@ -32,22 +32,28 @@ def render_graph(store: ReceiptStore, root: str, *, limit: int = 8) -> str:
     nodes beyond `limit` under one parent are counted instead of listed."""
     lines: list[str] = []
     seen: set[str] = set()
-
-    def show(node_id: str, depth: int) -> None:
+    # Rows still to come, last first: (depth, node id), or a text in place of the id.
+    pending: list[tuple[int, str]] = [(0, root)]
+    while pending:
+        depth, node_id = pending.pop()
+        if node_id.startswith("…"):
+            lines.append(f"{'  ' * depth}{node_id}")
+            continue
         node = store.get(node_id)
         again = node_id in seen and bool(node.children)
         lines.append(f"{'  ' * depth}{node.type} {node_id[:12]}{' (shown above)' if again else ''}")
-        if again:
-            return
-        seen.add(node_id)
-        shown = 0
-        for child in node.children:
-            leaf = store.get(child).type in ("case", "file")
-            shown += leaf
-            if not leaf or shown <= limit:
-                show(child, depth + 1)
-        if shown > limit:
-            lines.append(f"{'  ' * (depth + 1)}… {shown - limit} more")
-
-    show(root, 0)
+        if not again:
+            seen.add(node_id)
+            pending.extend((depth + 1, row) for row in reversed(_rows(store, node, limit)))
     return "\n".join(lines)
+
+
+def _rows(store: ReceiptStore, node: Node, limit: int) -> list[str]:
+    """Children to show, and how many leaves are left out."""
+    rows, leaves = [], 0
+    for child in node.children:
+        leaf = store.get(child).type in ("case", "file")
+        leaves += leaf
+        if not leaf or leaves <= limit:
+            rows.append(child)
+    return [*rows, f"… {leaves - limit} more"] if leaves > limit else rows
