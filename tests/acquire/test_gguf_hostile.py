@@ -30,7 +30,8 @@ F32 = struct.pack("<f", float("nan"))
 CASES: dict[str, tuple[bytes, str]] = {
     **{f"{n} tensors": (counts(n, 0), "tensors") for n in HUGE},
     **{f"{n} keys": (counts(0, n), "key/values") for n in HUGE},
-    **{f"a key of {n} bytes": (file(struct.pack("<Q", n) + bytes(32), 1), "are wanted") for n in HUGE},
+    **{f"a key of {n} bytes": (file(struct.pack("<Q", n) + bytes(32), 1), "are wanted")
+       for n in HUGE},
     **{f"{n} numbers": (file(array(4, n), 1), "array elements") for n in HUGE},
     **{f"{n} texts": (file(array(8, n), 1), "array elements") for n in HUGE},
     **{f"{n} bytes": (file(array(0, n), 1), "array elements") for n in HUGE},
