@@ -11,8 +11,10 @@ import pytest
 from tests.backends.stub_process import STUB, observed, stub
 from trlm_lab.backends.process import ProcessRunner
 from trlm_lab.backends.process_command import Limits, ProcessCommand
+from trlm_lab.base import canon
 from trlm_lab.base.interfaces import Subject
 from trlm_lab.base.records import Outcome
+from trlm_lab.base.records.node_kinds import absolute_path
 from trlm_lab.base.records.outcome import outcome_of_error
 from trlm_lab.errors import (
     ProcessCommandError,
@@ -41,6 +43,14 @@ def test_a_command_line_is_split_without_a_shell(subject: Subject) -> None:
 def test_an_argument_too_long_for_a_path_is_an_argument() -> None:
     command = ProcessRunner(f"python {'x' * 5000} {'y' * 300}.json").command
     assert command.identity()["arguments"][0]["text"] == "x" * 5000
+
+
+def test_a_script_among_the_arguments_shows_no_path() -> None:
+    for argument in ("exec /opt/x/run --fast", "import os; os.chdir('/opt/x')", "--at=/opt/x y/z"):
+        (shown,) = ProcessRunner(f'sh "{argument}"').command.identity()["arguments"]
+        assert absolute_path(shown) == ""
+        assert shown["text"] or shown["text_sha256"] == canon.sha256_hex(argument.encode())
+    assert ProcessRunner("sh /opt/x/run").command.identity()["arguments"] == [{"text": "run"}]
 
 
 @pytest.mark.parametrize("command", ["", "  ", "python 'x", "nowhere/runner.json"])

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab.backends.process_files import names_file
+from trlm_lab.base import canon
 from trlm_lab.base.blobs import file_sha256
+from trlm_lab.base.records.node_kinds import absolute_path
 from trlm_lab.errors import ProgramMissingError
 
 #: Variables that a command without a runner file sees, where they are set.
@@ -89,11 +91,14 @@ def search_path() -> str:
 
 
 def _shown(argument: str) -> dict[str, str]:
-    """An argument as the identity spells it: a file with its hash, an absolute path by its name."""
+    """An argument as the identity spells it: a file with its hash, an absolute path by its name,
+    any other text with a path in it (a script, say) by its hash."""
     option, equals, value = argument.rpartition("=")
     path = Path(value)
     text = path.name if path.is_absolute() else value
     shown = {"text": f"{option}{equals}{text}"}
+    if absolute_path(shown["text"]):
+        return {"text": "", "text_sha256": canon.sha256_hex(argument.encode())}
     if names_file(path):
         shown["sha256"] = file_sha256(path)
     return shown
