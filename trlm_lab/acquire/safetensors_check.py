@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -12,10 +13,12 @@ from trlm_lab.errors import NonFiniteError, Refused, SafetensorsTruncatedError
 
 #: An element is NaN or infinite exactly when all bits of this mask are set (E4M3 has no infinity).
 _EXPONENT = {
-    "F64": ("<u8", 0x7FF0000000000000), "F32": ("<u4", 0x7F800000),
+    "F64": ("<u8", 0x7FF0000000000000), "F32": ("<u4", 0x7F800000), "C64": ("<u4", 0x7F800000),
     "F16": ("<u2", 0x7C00), "BF16": ("<u2", 0x7F80),
     "F8_E5M2": ("u1", 0x7C), "F8_E4M3": ("u1", 0x7F), "F8_E8M0": ("u1", 0xFF),
 }  # fmt: skip
+#: A complex element is two numbers.
+_PARTS = {"C64": 2}
 _CHUNK = 1 << 20
 
 
@@ -28,8 +31,9 @@ def require_safetensors(path: Path) -> tuple[TensorInfo, ...]:
     """
     try:
         tensors = read_header(path)
-        for tensor in tensors:
-            _require_finite(path, tensor)
+        with open_plain(path) as stream:
+            for tensor in tensors:
+                _require_finite(stream, path.name, tensor)
     except OSError as error:
         detail = f"unreadable: {error.strerror}"
         raise SafetensorsTruncatedError(where=path.name, detail=detail) from error
@@ -45,20 +49,19 @@ def check_safetensors(path: Path) -> list[dict[str, str]]:
     return []
 
 
-def _require_finite(path: Path, tensor: TensorInfo) -> None:
-    if tensor.dtype not in _EXPONENT:
+def _require_finite(stream: BinaryIO, file: str, tensor: TensorInfo) -> None:
+    if tensor.dtype not in _EXPONENT or tensor.elements == 0:
         return
     name, mask = _EXPONENT[tensor.dtype]
-    dtype = np.dtype(name)
-    with open_plain(path) as stream:
-        stream.seek(tensor.begin)
-        for first in range(0, tensor.elements, _CHUNK):
-            count = min(_CHUNK, tensor.elements - first)
-            raw = np.frombuffer(stream.read(count * dtype.itemsize), dtype)
-            bad = (raw & dtype.type(mask)) == mask
-            if bad.any():
-                at = int(np.argmax(bad))
-                bits = f"{int(raw[at]):0{2 * dtype.itemsize}x}"
-                raise NonFiniteError(
-                    where=f"{path.name}:{tensor.name}", index=first + at, bits=bits
-                )
+    dtype, parts = np.dtype(name), _PARTS.get(tensor.dtype, 1)
+    stream.seek(tensor.begin)
+    numbers = tensor.elements * parts
+    for first in range(0, numbers, _CHUNK):
+        count = min(_CHUNK, numbers - first)
+        raw = np.frombuffer(stream.read(count * dtype.itemsize), dtype)
+        bad = (raw & dtype.type(mask)) == mask
+        if bad.any():
+            at = int(np.argmax(bad))
+            bits = f"{int(raw[at]):0{2 * dtype.itemsize}x}"
+            index = (first + at) // parts
+            raise NonFiniteError(where=f"{file}:{tensor.name}", index=index, bits=bits)

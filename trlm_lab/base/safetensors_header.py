@@ -1,9 +1,11 @@
 """The safetensors container, read defensively: every rule holds before a tensor is exposed.
 
 The verdict rests on the header and the file size alone; nothing of a size that the file declares
-is allocated. Stricter than the format's own reader in three points: duplicate keys, a header that
-does not start with a brace, and unknown fields are refused. Whether values are finite is not
-judged here. Source: the format's published description (8-byte length, JSON header, payload).
+is allocated. Stricter than the format's own reader in five points: duplicate keys, a header that
+does not start with a brace, unknown fields, a header above 4 MiB, and a shape that would overflow
+but for a zero are refused. Whether values are finite is not judged here.
+
+Source: the format's published description (8-byte length, JSON header, payload).
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from trlm_lab import errors as e
 from trlm_lab.base import strict_json
 from trlm_lab.base.plain_file import open_plain
 
-MAX_HEADER_BYTES = 100_000_000
+#: The format allows 100 MB, whose parsed form needs gigabytes; 4 MiB describe 35,000 tensors.
+MAX_HEADER_BYTES = 4 << 20
 MAX_OFFSET = 2**63 - 1
 MAX_RANK = 32
 
@@ -178,10 +181,12 @@ def _tensor(name: str, row: Any, start: int, where: str) -> TensorInfo:
 def _byte_size(name: str, dtype: str, shape: list[int], where: str) -> int:
     bits = DTYPE_BITS[dtype]
     for dimension in shape:
-        # Dimensions are multiplied one by one, so a zero cannot hide an overflow before it.
-        bits *= dimension
-        if bits > MAX_OFFSET or dimension > MAX_OFFSET:
+        # A zero makes the size nothing; it must not hide an overflow before or after it.
+        bits *= dimension or 1
+        if bits > MAX_OFFSET:
             raise e.SafetensorsShapeError(where=where, tensor=name, shape=shape[:16])
+    if 0 in shape:
+        return 0
     if bits % 8:
         raise e.SafetensorsTypeError(where=where, detail=f"{bits} bits are no whole bytes")
     return bits // 8
@@ -191,8 +196,9 @@ def _check_coverage(tensors: list[TensorInfo], start: int, size: int, where: str
     position = start
     for tensor in tensors:
         if tensor.begin < position:
+            place = f"{where}:{tensor.name}"
             raise e.SafetensorsOverlapError(
-                where=where, tensor=tensor.name, begin=tensor.begin - start, end=position - start
+                where=place, tensor=tensor.name, begin=tensor.begin - start, end=position - start
             )
         if tensor.begin > position:
             raise e.SafetensorsHoleError(
