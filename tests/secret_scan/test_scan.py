@@ -80,6 +80,14 @@ def test_a_content_id_is_known_by_its_record() -> None:
     assert not list(scan_text(f"see {DIGEST}", where="t", known=content_ids(record)))
 
 
+def test_a_git_id_is_known_where_the_hubs_record_or_the_pin_names_it() -> None:
+    first, second = DIGEST[:40], DIGEST[24:]
+    record = canon.encode({"hub": {"commit": first}, "pin": f"hf:ada/tiny@{second}"})
+    assert content_ids(record) == {first, second}
+    elsewhere = canon.encode({"token": first, "hub": f"key {second}", "other": {"pin": first[:39]}})
+    assert content_ids(elsewhere) == frozenset()
+
+
 def test_hex_that_a_prompt_holds_is_no_content_id() -> None:
     record = canon.encode({"text": DIGEST})
     assert content_ids(record) == frozenset()

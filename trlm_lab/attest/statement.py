@@ -41,6 +41,7 @@ def provenance_statement(
     materials: Sequence[Subject],
     converter: dict[str, Any],
     receipt: str,
+    commit: str = "",
 ) -> bytes:
     """Where a snapshot's files came from.
 
@@ -50,6 +51,7 @@ def provenance_statement(
         materials: the files received, before any conversion.
         converter: name and version of what made the subjects of the materials.
         receipt: id of the acquisition node.
+        commit: Git commit that the source meant, where it is a repository.
 
     Raises:
         StatementInvalidError: no subject.
@@ -59,7 +61,10 @@ def provenance_statement(
             "buildType": ACQUISITION_TYPE,
             "externalParameters": {"source": source},
             "internalParameters": {"converter": converter},
-            "resolvedDependencies": [m.descriptor() for m in materials],
+            "resolvedDependencies": [
+                *([{"uri": source, "digest": {"gitCommit": commit}}] if commit else []),
+                *(m.descriptor() for m in materials),
+            ],
         },
         "runDetails": {
             "builder": {"id": BUILDER},

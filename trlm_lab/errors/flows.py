@@ -66,7 +66,10 @@ class UncheckableError(UsageError):
 
     code = "UNCHECKABLE"
     rule = "this kind of file is not checked"
-    fix = "give a model directory, a .safetensors, .gguf, .slm, tokenizer.json or golden .cbor file"
+    fix = (
+        "give a model directory, a golden container, an attestation, or a .safetensors, .gguf, "
+        ".slm, tokenizer.json or .cbor file"
+    )
 
 
 class SubjectMissingError(UsageError):

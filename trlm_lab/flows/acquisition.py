@@ -8,7 +8,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.acquire import HubRules, acquire, download_bytes
+from trlm_lab.acquire import HubRules, acquire, download_bytes, verify_snapshot
+from trlm_lab.acquire.snapshot_store import snapshots_root
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.records import EffectiveConfig, Snapshot, SourceDefault, SourceDefaults
 from trlm_lab.describe import describe
@@ -48,11 +49,8 @@ class Described:
 
 def acquire_source(ws: Workspace, spec: str, rules: HubRules | None = None) -> Source:
     """Acquire (or re-verify the cached snapshot of) a source and write its receipts."""
-    size = download_bytes(spec)
-    download = f" ({size / 1e6:.0f} MB to download)" if size else ""
-    ws.board.say(f"acquire {spec}{download}")
-    approve = approval(ws.resolutions)
-    snapshot = acquire(spec, progress=ws.board.report, approve=approve, rules=rules)
+    snapshot = _known(ws, spec) if ws.trusted else None
+    snapshot = snapshot or _acquired(ws, spec, rules)
     store = ws.store
     files = [
         store.add("file", {"path": f.path, "size": f.size, "sha256": f.sha256}, [])
@@ -78,6 +76,30 @@ def acquire_source(ws: Workspace, spec: str, rules: HubRules | None = None) -> S
     )
     nodes = {"source_tree": tree, "provenance": provenance, "acquisition": acquisition}
     return Source(snapshot, nodes)
+
+
+def _acquired(ws: Workspace, spec: str, rules: HubRules | None) -> Snapshot:
+    size = download_bytes(spec)
+    download = f" ({size / 1e6:.0f} MB to download)" if size else ""
+    ws.board.say(f"acquire {spec}{download}")
+    approve = approval(ws.resolutions)
+    snapshot = acquire(spec, progress=ws.board.report, approve=approve, rules=rules)
+    if snapshot.root.parent == snapshots_root():
+        ws.remember("source", {"spec": spec}, [snapshot.root.name, snapshot.snapshot_id])
+    return snapshot
+
+
+def _known(ws: Workspace, spec: str) -> Snapshot | None:
+    """The snapshot that the run in this directory acquired, where the cache still has it.
+
+    A branch may have moved since, a directory changed: a reopened run speaks of what it ran on.
+    """
+    folder, snapshot_id = ws.recall("source", {"spec": spec}) or ("", "")
+    root = snapshots_root() / folder
+    if not folder or not root.is_dir():
+        return None
+    snapshot = verify_snapshot(root, ws.board.report)
+    return snapshot if snapshot.snapshot_id == snapshot_id else None
 
 
 def describe_source(ws: Workspace, source: Source) -> Described:

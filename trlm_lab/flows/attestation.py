@@ -24,7 +24,8 @@ from trlm_lab.attest import (
 from trlm_lab.base.blobs import write_atomically
 from trlm_lab.base.records import FAULTS, Comparison, Node, Outcome
 from trlm_lab.errors import NoAttestationError, NoReceiptError, TrlmError
-from trlm_lab.receipts import Finding, ReceiptStore, VerifyReport, walk
+from trlm_lab.flows.verification_dossier import UNREADABLE
+from trlm_lab.receipts import ReceiptStore, VerifyReport, walk
 from trlm_lab.receipts.verify import read_receipt
 
 ATTESTATIONS = "attestations"
@@ -97,6 +98,7 @@ def _acquisition(store: ReceiptStore, node_id: str, node: Node) -> bytes:
         materials=[Subject(_text(m["name"]), m["sha256"]) for m in facts.get("materials", [])],
         converter=facts.get("converter", {}),
         receipt=node_id,
+        commit=facts.get("hub", {}).get("commit", ""),
     )
 
 
@@ -187,28 +189,29 @@ def check_attestations(directory: Path, report: VerifyReport, key: Path | None =
         raise NoAttestationError(where=str(directory / ATTESTATIONS))
     if not paths or report.root is None:
         return
-    derived = {a.name: a.statement for a in statements(ReceiptStore(directory), report.root)}
+    try:
+        derived = {a.name: a.statement for a in statements(ReceiptStore(directory), report.root)}
+    except UNREADABLE as error:
+        report.fail("EVIDENCE_UNREADABLE", f"under root {report.root[:12]}", str(error))
+        return
     for path in paths:
         try:
             envelope = decode_envelope(_bytes(path), where=str(path))
             if public is not None:
                 check_signature(envelope, public, where=str(path))
         except TrlmError as error:
-            report.fail(error.code, error.where, error.detail)
+            report.fail_with(error)
             continue
         if derived.get(path.name) != envelope.payload:
             report.fail(
                 "ATTESTATION_STALE", str(path), "the receipts under the root give another statement"
             )
         elif public is None and signer_ids(envelope):
-            report.findings.append(_unchecked(path, signer_ids(envelope)))
+            signers = ", ".join(signer_ids(envelope))
+            detail = f"signed by key {signers}, which was not given: --key checks it"
+            report.note("SIGNATURE_UNCHECKED", str(path), detail)
     for name in sorted(set(derived) - {p.name for p in paths}):
         report.fail("ATTESTATION_MISSING", str(directory / ATTESTATIONS / name), "is not here")
-
-
-def _unchecked(path: Path, keyids: list[str]) -> Finding:
-    detail = f"signed by key {', '.join(keyids)}, which was not given: --key checks it"
-    return Finding("SIGNATURE_UNCHECKED", str(path), detail, "note")
 
 
 def _bytes(path: Path) -> bytes:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trlm_lab.base.plain_file import open_plain
-from trlm_lab.errors import JsonError, PathMissingError, UncheckableError
+from trlm_lab.errors import JsonError, PathMissingError, Refused, UncheckableError
 
 if TYPE_CHECKING:
     from trlm_lab.base.safetensors_header import StoredTensor
@@ -31,7 +31,7 @@ def check_path(path: Path) -> dict[str, Any]:
     """
     if not path.exists():
         raise PathMissingError(where=str(path))
-    check = _directory if path.is_dir() else _kind(path)
+    check = _directory_kind(path) if path.is_dir() else _kind(path)
     findings = [{"level": "error", **finding} for finding in check(path)]
     refused = any(f["level"] == "error" for f in findings)
     return {"verdict": "refuse" if refused else "accept", "findings": findings}
@@ -51,6 +51,14 @@ def _kind(path: Path) -> Callable[[Path], list[Finding]]:
     if path.suffix == ".json":
         return _json
     raise UncheckableError(where=str(path))
+
+
+def _directory_kind(path: Path) -> Callable[[Path], list[Finding]]:
+    """A golden container, a folder of them, or else a model directory."""
+    golden = [path / "case.cbor", *path.glob("*/case.cbor")]
+    if any(file.is_file() for file in golden) and not (path / "config.json").exists():
+        return _golden
+    return _directory
 
 
 def _safetensors(path: Path) -> list[Finding]:
@@ -82,16 +90,15 @@ def _gguf(path: Path) -> list[Finding]:
 
 
 def _golden(path: Path) -> list[Finding]:
-    try:
-        from trlm_lab.golden import check_golden
-    except ImportError as error:
-        raise UncheckableError(where=str(path)) from error
-    found: list[Finding] = check_golden(path)
+    """One container, or every one of a folder, as `trlm golden verify` does."""
+    from trlm_lab.flows.golden import verify_golden
+
+    found: list[Finding] = verify_golden(path)["findings"]
     return found
 
 
 def _json(path: Path) -> list[Finding]:
-    """A tokenizer by its name or its `model` entry; no other JSON file is judged alone."""
+    """A tokenizer by its name or its `model` entry, an attestation by its payload type."""
     from trlm_lab.base import strict_json
     from trlm_lab.describe import check_tokenizer
 
@@ -100,9 +107,26 @@ def _json(path: Path) -> list[Finding]:
             row = strict_json.load_file(path)
         except JsonError:
             row = None
+        if isinstance(row, dict) and "payloadType" in row:
+            return _envelope(path)
         if not isinstance(row, dict) or not isinstance(row.get("model"), dict):
             raise UncheckableError(where=str(path))
     return check_tokenizer(path)
+
+
+def _envelope(path: Path) -> list[Finding]:
+    """The form alone: what it says follows from receipts, and who signed from a key."""
+    from trlm_lab.attest import decode_envelope
+
+    try:
+        decode_envelope(path.read_bytes(), where=str(path))
+    except Refused as error:
+        return [error.as_finding()]
+    detail = "its form is sound; neither what it says nor a signature was checked"
+    fix = "trlm verify DIR --key FILE.pub checks both"
+    return [
+        {"code": "FORM_ONLY", "where": str(path), "detail": detail, "fix": fix, "level": "note"}
+    ]
 
 
 def _directory(path: Path) -> list[Finding]:

@@ -67,7 +67,12 @@ def _conform(plan: RunPlan, ws: Workspace) -> Conformance:
     # A source that cannot be had changes no file that a receipt lists.
     _ = run.source
     # Until it is sealed again the directory makes no claim.
-    withdraw_receipt(ws.out)
+    moved = withdraw_receipt(ws.out)
+    if moved:
+        ws.board.say(
+            f"{moved} attestations speak of the earlier receipt: moved to superseded/; "
+            "`trlm attest` makes them of the new one"
+        )
     plan.save(ws.out)
     rows = claims(run)
     promotion = promote(run, rows)

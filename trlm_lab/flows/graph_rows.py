@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from trlm_lab.flows.run import Run
+    from trlm_lab.receipts import ReceiptStore
 
 Boxes = list[list[dict[str, str]]]
 
@@ -18,8 +19,16 @@ def graph_levels(run: Run) -> tuple[Boxes, list[tuple[str, str]]]:
     """
     from trlm_lab.flows.promotion import claims, promote
 
-    store = run.ws.store
-    depth = _depths(run, promote(run, claims(run)))
+    return _levels(run.ws.store, [promote(run, claims(run))])
+
+
+def custody_levels(run: Run) -> tuple[Boxes, list[tuple[str, str]]]:
+    """The part of the graph below the run's artifacts, down to the files of the source."""
+    return _levels(run.ws.store, [packed.nodes["artifact"] for packed in run.packed.values()])
+
+
+def _levels(store: ReceiptStore, roots: list[str]) -> tuple[Boxes, list[tuple[str, str]]]:
+    depth = _depths(store, roots)
     groups: dict[tuple[int, str], list[str]] = {}
     for node_id, level in depth.items():
         groups.setdefault((level, store.get(node_id).type), []).append(node_id)
@@ -36,17 +45,18 @@ def graph_levels(run: Run) -> tuple[Boxes, list[tuple[str, str]]]:
     return levels, sorted(edges)
 
 
-def _depths(run: Run, root: str) -> dict[str, int]:
-    """The longest path from the root to every node."""
+def _depths(store: ReceiptStore, roots: list[str]) -> dict[str, int]:
+    """The longest path from a root to every node."""
     depth: dict[str, int] = {}
 
     def visit(node_id: str, level: int) -> None:
         if level > depth.get(node_id, -1):
             depth[node_id] = level
-            for child in run.ws.store.get(node_id).children:
+            for child in store.get(node_id).children:
                 visit(child, level + 1)
 
-    visit(root, 0)
+    for root in roots:
+        visit(root, 0)
     return depth
 
 

@@ -12,6 +12,7 @@ from trlm_lab.errors import DirectoryDiffersError, DirectoryForeignError
 from trlm_lab.flows.leftovers import sweep_run
 from trlm_lab.flows.plan import PLAN_FILE, RunPlan
 from trlm_lab.receipts.history import SUPERSEDED
+from trlm_lab.receipts.listed_files import ATTESTATIONS
 from trlm_lab.receipts.verify import LOCK_FILE, RECEIPT_FILE
 
 #: What makes two plans two jobs. Engines and the planted fault may come and go.
@@ -77,18 +78,34 @@ def _text(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def withdraw_receipt(out: Path) -> None:
+def withdraw_receipt(out: Path) -> int:
     """Move the sealed receipt to `superseded/<root>.json`, because files are about to change.
 
     A reader never sees a receipt that does not match the directory; the nodes of the old one stay.
+    Its attestations speak of it alone, and go before it to `superseded/<root>.attestations`;
+    returns their number.
     """
     receipt = out / RECEIPT_FILE
-    if not receipt.exists():
-        return
     try:
         root = str(json.loads(receipt.read_bytes())["conformance_receipt_id"])
+    except FileNotFoundError:
+        root = "unsealed"
     except (ValueError, KeyError, TypeError):
         root = "malformed"
-    place = out / SUPERSEDED / f"{Path(root).name}.json"
-    place.parent.mkdir(exist_ok=True)
-    receipt.replace(place)
+    folder, name = out / SUPERSEDED, Path(root).name
+    moved = _withdraw_attestations(out / ATTESTATIONS, folder / f"{name}.attestations")
+    if receipt.exists():
+        folder.mkdir(exist_ok=True)
+        receipt.replace(folder / f"{name}.json")
+    return moved
+
+
+def _withdraw_attestations(source: Path, place: Path) -> int:
+    if not source.is_dir() or source.is_symlink():
+        return 0
+    place.mkdir(parents=True, exist_ok=True)
+    found = sorted(source.iterdir())
+    for path in found:
+        path.replace(place / path.name)
+    source.rmdir()
+    return len(found)

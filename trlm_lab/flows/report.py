@@ -11,8 +11,10 @@ from trlm_lab.base.blobs import write_atomically
 from trlm_lab.base.records import FAULTS, SOUND, Outcome
 from trlm_lab.flows import report_evidence as evidence
 from trlm_lab.flows import report_identity as identity
+from trlm_lab.flows.custody_tables import drift_rows, hub_rows, observation_stores
 from trlm_lab.flows.observation import observe
 from trlm_lab.flows.report_figures import figure_rows
+from trlm_lab.flows.reviewed_files import FOLDER
 from trlm_lab.flows.source_tables import conflict_rows
 from trlm_lab.flows.tables import logit_rows, text_of, unbroken, worst_rows
 
@@ -81,6 +83,8 @@ def _identity(run: Run) -> dict[str, Any]:
         "licence": snapshot.provenance.get("licence") or {},
         "converter": snapshot.provenance.get("converter") or {},
         "on_grid": run.source.on_grid,
+        "custody": hub_rows(snapshot),
+        "drift": drift_rows(snapshot, observation_stores(run)),
     }
 
 
@@ -112,15 +116,21 @@ def _notebooks(directory: Path) -> list[dict[str, str]]:
 def again(plan: RunPlan) -> str:
     """The command that makes this run once more, into another directory."""
     scheme, _, locator = plan.source.partition(":")
-    # A directory of this machine is named, never spelled out.
-    source = f"dir:{PurePath(locator).name}" if scheme == "dir" else plan.source
+    # A path of this machine is named, never spelled out.
+    local = scheme in ("dir", "gguf")
+    source = f"{scheme}:{PurePath(locator).name}" if local else plan.source
     words = ["trlm", "run", source, "--backends", ",".join((*plan.exact, *plan.bounded))]
     words += ["--cases", plan.judged, "--calibration", plan.calibration]
     words += ["--quant", ",".join(plan.artifacts)]
     if plan.fault:
         words += ["--fault", plan.fault]
-    for name in plan.resolutions:
-        words += ["--resolution", f"DIR/resolutions/{name}.json"]
+    for option, name in (
+        *(("--resolution", name) for name in plan.resolutions),
+        ("--licence-decision", plan.licence_decision),
+        ("--tree-profile", plan.tree_profile),
+        ("--secret-exceptions", plan.secret_exceptions),
+    ):
+        words += [option, f"DIR/{FOLDER}/{name}.json"] if name else []
     return shlex.join([*words, "--out", "again"])
 
 

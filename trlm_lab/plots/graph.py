@@ -140,7 +140,8 @@ def _legend(axes: Any, types: set[str]) -> None:
 
 def _reading(rows: list[dict[str, Any]], levels: int) -> str:
     kinds = len({r["type"] for r in rows})
+    head = rows[0]["type"].replace("_", " ")
     return (
         f"{kinds} kinds of evidence on {levels} levels, from the source's files at the foot to the "
-        "promotion at the head; whoever changes one byte below changes every address above it."
+        f"{head} at the head; whoever changes one byte below changes every address above it."
     )

@@ -62,4 +62,8 @@ FIXES: Final[dict[str, str]] = {
     "FAULT_RUN": _FORGED,
     "PROMOTION": _FORGED,
     "REPORT_TEXT": "render the report again; it does not show the claims that were verified",
+    # attestations
+    "ATTESTATION_STALE": "make the attestations again with `trlm attest DIR`, with the same --key",
+    "ATTESTATION_MISSING": "make the attestations again with `trlm attest DIR`, or remove them all",
+    "SIGNATURE_UNCHECKED": "give the signer's public key: `trlm verify DIR --key FILE.pub`",
 }

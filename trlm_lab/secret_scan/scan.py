@@ -17,6 +17,8 @@ from trlm_lab.secret_scan.rules import rules
 _PICTURE = re.compile(r"data:(?:image|font)/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=\s\\n]+")
 _PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "application/pdf")
 _ID = re.compile(r"(?<![0-9a-zA-Z])[0-9a-f]{64}(?![0-9a-zA-Z])")
+#: A whole text that is a Git id, or an `hf:` source pinned to one.
+_GIT = re.compile(r"(?:hf:[^@\s]+@)?([0-9a-f]{40})\Z")
 _FREE = frozenset({"text", "prompt", "content"})
 #: No rule matches anything shorter.
 _SHORTEST = 6
@@ -69,15 +71,20 @@ def _hint(match: str) -> str:
 
 
 def content_ids(data: bytes) -> frozenset[str]:
-    """The SHA-256 ids in the texts of a canonical record.
+    """The SHA-256 ids in the texts of a canonical record, and the Git ids of a Hub's tree.
 
     Texts under the keys of `_FREE` are what people wrote, and never count as ids.
     """
     document = _record(data)
     if document is None:
         return frozenset()
-    texts = [t for place, t in _strings(document) if place.rpartition("/")[2] not in _FREE]
-    return frozenset(match for text in texts for match in _ID.findall(text))
+    strings = list(_strings(document))
+    texts = [t for place, t in strings if place.rpartition("/")[2] not in _FREE]
+    named = [t for place, t in strings if place.startswith("/hub/") or place.endswith("/pin")]
+    return frozenset(
+        [match for text in texts for match in _ID.findall(text)]
+        + [match[1] for match in map(_GIT.match, named) if match]
+    )
 
 
 def scan_bytes(

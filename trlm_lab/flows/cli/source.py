@@ -56,7 +56,7 @@ def acquire(
 
 
 def check(path: Path, json: Json = False) -> int:
-    """Judge a model directory, safetensors, GGUF, `.slm` or tokenizer.json: accept or refuse."""
+    """Judge a model directory, safetensors, GGUF, `.slm`, tokenizer, golden container: accept?"""
     from trlm_lab.flows.checking import check_path
 
     document = check_path(path)
@@ -72,7 +72,7 @@ def check(path: Path, json: Json = False) -> int:
 
 
 def describe(
-    source: Annotated[str, typer.Argument(help="py:PACKAGE, gguf:FILE, dir:PATH, synthetic:NAME")],
+    source: Annotated[str, typer.Argument(help=SOURCES)],
     resolution: Resolutions = None,
     json: Json = False,
 ) -> int:
