@@ -105,6 +105,38 @@ ONE_PLACE: dict[str, tuple[dict[str, Any], Plant | None, str]] = {
     "a template of other bytes": (
         {}, lambda r: (r / "chat_template.jinja").write_bytes(b"\xff") and None, "TEMPLATE_SYNTAX"
     ),
+    "a template that closes nothing": (
+        {"tokenizer_config": {"chat_template": "{% for m in messages %}{{ m }}"}}, None,
+        "TEMPLATE_SYNTAX",
+    ),
+    "a template that begins with the stop": (
+        {"tokenizer_config": {"chat_template": "<|stop|>" + template("'<|turn|>'")}}, None,
+        "EOS_CONFLICT",
+    ),
+    "a stop that is a word": (
+        {"config": {"eos_token_id": 1}, "tokenizer_config": {"eos_token": None}}, None,
+        "EOS_CONFLICT",
+    ),
+    "a list with a word": (
+        {"config": {"eos_token_id": [1, 3]}, "generation": {"eos_token_id": [1, 3]}}, None,
+        "EOS_CONFLICT",
+    ),
+    "an id without a token": (
+        {"config": {"eos_token_id": 7}, "tokenizer_config": {"eos_token": None}}, None,
+        "EOS_CONFLICT",
+    ),
+    "a negative id": ({"config": {"pad_token_id": -1}}, None, "PAD_RANGE"),
+    "an id of 70 bits": ({"config": {"eos_token_id": [3, 2**70]}}, None, "EOS_RANGE"),
+    "an inner configuration": (
+        {"config": {"text_config": {"eos_token_id": 4}}}, None, "EOS_CONFLICT"
+    ),
+    "a flag of an added token": (
+        {"tokenizer_config": {"added_tokens_decoder": {
+            "3": {"content": "<|stop|>", "special": False}}}}, None, "TOKENIZER_CONFLICT",
+    ),
+    "a table of added tokens that is a list": (
+        {"tokenizer_config": {"added_tokens_decoder": []}}, None, "ADDED_TOKEN_ID"
+    ),
     "the card's code": (
         {}, lambda r: extra(r, "README.md", "```\neos_token_id=4\n```"), "MODEL_CARD_CONFLICT"
     ),

@@ -12,7 +12,7 @@ from trlm_lab.base.config_bounds import shown
 from trlm_lab.base.plain_file import read_plain
 from trlm_lab.describe.model_card import ModelCard, read_card
 from trlm_lab.describe.receipt import Declaration
-from trlm_lab.describe.vocabulary import Vocabulary, is_id
+from trlm_lab.describe.vocabulary import Vocabulary
 from trlm_lab.errors import PartMissingError, Refused
 
 ROLES = ("bos", "eos", "pad", "unk")
@@ -97,7 +97,8 @@ def _gguf_keys(root: Path) -> dict[str, Any]:
 class Declared:
     """One declaration of a special token: `ids` (None: nothing declared), or a `problem`.
 
-    `whole`: the place can list the entire stop set; a tokenizer file names one of its members.
+    An id may be any integer, also one that no vocabulary has. `whole`: the place can list the
+    entire stop set; a tokenizer file names one of its members.
     """
 
     file: str
@@ -120,6 +121,9 @@ def declared_ids(documents: Documents, vocab: Vocabulary, role: str) -> list[Dec
         _number(_FILES[part], f"/{key}_id", getattr(documents, part).get(f"{key}_id"))
         for part in ("config", "generation")
     ]
+    inner = documents.config.get("text_config")
+    if isinstance(inner, dict):
+        rows.append(_number(_FILES["config"], f"/text_config/{key}_id", inner.get(f"{key}_id")))
     texts = [(_FILES[p], getattr(documents, p)) for p in ("tokenizer_config", "special_map")]
     texts += [(f, documents.other.get(f, {})) for f in _OTHER[3:]]
     for file, row in texts:
@@ -138,7 +142,7 @@ def _number(file: str, pointer: str, raw: Any) -> Declared:
     values = raw if isinstance(raw, list) else [raw]
     if raw is None:
         return Declared(file, pointer, None)
-    if values and all(map(is_id, values)):
+    if values and all(isinstance(v, int) and not isinstance(v, bool) for v in values):
         return Declared(file, pointer, raw, tuple(sorted(set(values))), whole=True)
     problem = f"{shown(raw)} is neither an id nor a list of ids"
     return Declared(file, pointer, raw, problem=problem)

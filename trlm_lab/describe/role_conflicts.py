@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from trlm_lab.base.config_bounds import shown
 from trlm_lab.describe.compared import Compared
 from trlm_lab.describe.declarations import Declared, declared_ids
 from trlm_lab.describe.receipt import NOTE, Declaration, Evidence
@@ -20,6 +21,7 @@ def role_evidence(role: str, compared: Compared) -> tuple[Evidence, tuple[int, .
     _range(role, rows, compared)
     if role == "eos":
         publisher += _template_closings(compared)
+        details += _word_details(rows, compared)
         details += _template_details(ids, compared)
         details += _source_details(ids, compared)
     publisher += _card(role, ids, compared)
@@ -49,14 +51,34 @@ def _details(rows: list[Declared]) -> list[str]:
     return details
 
 
+def _outside(number: int, compared: Compared) -> bool:
+    size: Any = compared.documents.config.get("vocab_size")
+    return not is_id(number) or (is_id(size) and number >= size)
+
+
 def _range(role: str, rows: list[Declared], compared: Compared) -> None:
     size: Any = compared.documents.config.get("vocab_size")
     for row in rows:
-        beyond = [i for i in row.ids or () if is_id(size) and i >= size]
+        beyond = [i for i in row.ids or () if _outside(i, compared)]
         if beyond:
-            detail = f"id {beyond[0]} is outside the vocabulary of {size}"
+            detail = f"id {shown(beyond[0])} is outside the vocabulary of {shown(size)}"
             place = row.declaration.place
             compared.findings.add(f"{role.upper()}_RANGE", place, detail, f"{role}_token_id")
+
+
+def _word_details(rows: list[Declared], compared: Compared) -> list[str]:
+    """A stop that is given by its number alone, and is no added token of `tokenizer.json`."""
+    if not compared.documents.tokenizer:
+        return []
+    named = {i for row in rows if isinstance(row.raw, str) for i in row.ids or ()}
+    given = {i for row in rows for i in row.ids or ()}
+    unknown = given - named - set(compared.vocab.added.values())
+    strange = sorted(i for i in unknown if not _outside(i, compared))
+    if not strange:
+        return []
+    texts = [text for text, number in compared.vocab.ids.items() if number == strange[0]]
+    what = f"the ordinary token {texts[0]!r}" if texts else "no token"
+    return [f"id {shown(strange[0])} is {what} of tokenizer.json, and no file names it as a stop"]
 
 
 def _template_closings(compared: Compared) -> list[Declaration]:
@@ -73,12 +95,12 @@ def _template_details(ids: tuple[int, ...], compared: Compared) -> list[str]:
     tokens = compared.templates.tokens
     if tokens is None or not ids or not tokens.closing or tokens.names_eos:
         return []
-    written = {compared.vocab.id_of(text) for text in tokens.written}
-    if written & set(ids):
+    after = {compared.vocab.id_of(text) for text in tokens.after}
+    if after & set(ids):
         return []
     ends = ", ".join(sorted(tokens.closing))
     place = compared.templates.declared[0].place
-    return [f"{place} ends its turns with {ends}, and writes no token of {list(ids)}"]
+    return [f"{place} ends its turns with {ends}, and writes no token of {list(ids)} after one"]
 
 
 def _source_details(ids: tuple[int, ...], compared: Compared) -> list[str]:
@@ -98,10 +120,10 @@ def _card(role: str, ids: tuple[int, ...], compared: Compared) -> list[Declarati
         number = vocab.id_of(text)
         if named == role and compared.documents.tokenizer:
             stated.append((line, text, set() if number is None else {number}))
-    for line, shown, numbers in stated:
-        found.append(Declaration(card.name, f"line {line}", shown))
+    for line, said, numbers in stated:
+        found.append(Declaration(card.name, f"line {line}", said))
         if ids and (not numbers or not numbers <= set(ids)):
-            detail = f"the model card's example says {shown}, the files say {list(ids)}"
+            detail = f"the model card's example says {said}, the files say {list(ids)}"
             place = f"{card.name}, line {line}"
             compared.findings.add("MODEL_CARD_CONFLICT", place, detail, f"{role}_token_id")
     return found

@@ -31,9 +31,9 @@ class DeclaredTemplate:
 
 @dataclass(frozen=True)
 class TemplateTokens:
-    """Control tokens that a template writes; `closing` are those that may end a turn."""
+    """Control tokens that a template writes after a content; `closing` come first after one."""
 
-    written: frozenset[str]
+    after: frozenset[str]
     closing: frozenset[str]
     names_eos: bool
 
@@ -93,25 +93,29 @@ def _bounded(template: DeclaredTemplate) -> DeclaredTemplate:
 
 def template_tokens(text: str, controls: frozenset[str]) -> TemplateTokens | str:
     """What a template writes; a text says why it is no template."""
-    from jinja2 import Environment, TemplateSyntaxError
+    from jinja2 import TemplateSyntaxError
+
+    from trlm_lab.describe.template_syntax import parsing_environment
 
     try:
-        words = list(Environment().lex(text))
+        environment = parsing_environment()
+        words = list(environment.lex(text))
+        environment.parse(text)
     except (TemplateSyntaxError, RecursionError) as error:
         return f"{type(error).__name__}: {error}"
-    written: set[str] = set()
+    after: set[str] = set()
     closing: set[str] = set()
-    after_content = names_eos = False
+    after_content = any_content = names_eos = False
     for _, kind, value in words:
         word = value[1:-1] if kind == "string" else value
         if kind in ("name", "string") and word == "content":
-            after_content = True
+            after_content = any_content = True
         elif kind == "name" and value == "eos_token":
             names_eos, after_content = True, False
         elif kind in ("data", "string"):
             here = sorted((at, c) for c in controls if (at := value.find(c)) >= 0)
-            written |= {control for _, control in here}
+            after |= {control for _, control in here if any_content}
             if here and after_content:
                 closing.add(here[0][1])
                 after_content = False
-    return TemplateTokens(frozenset(written), frozenset(closing), names_eos)
+    return TemplateTokens(frozenset(after), frozenset(closing), names_eos)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from trlm_lab.base.config_bounds import shown
 from trlm_lab.base.plain_file import open_plain
 from trlm_lab.describe.compared import Compared
 from trlm_lab.describe.receipt import Declaration, Evidence
@@ -25,6 +26,7 @@ _NAMES = {
     },
 }  # fmt: skip
 _MAIN = "tokenizer.json"
+_FLAGS = ("special", "normalized", "lstrip", "rstrip", "single_word")
 MAX_MERGES_BYTES = 64 << 20
 
 
@@ -67,11 +69,14 @@ def _model_type(compared: Compared, publisher: list[Declaration]) -> None:
 
 def _added_tokens(compared: Compared) -> None:
     documents, vocab = compared.documents, compared.vocab
+    place = "tokenizer_config.json#/added_tokens_decoder"
     table = documents.tokenizer_config.get("added_tokens_decoder")
-    rows = [
-        (f"tokenizer_config.json#/added_tokens_decoder/{key}", key, _content(row))
-        for key, row in (table if isinstance(table, dict) else {}).items()
-    ]
+    if table is not None and not isinstance(table, dict):
+        detail = f"{shown(table)} is no map of ids to tokens"
+        compared.findings.add("ADDED_TOKEN_ID", place, detail, _FIELD)
+    table = table if isinstance(table, dict) else {}
+    _flags(place, table, compared)
+    rows = [(f"{place}/{key}", key, _content(row)) for key, row in table.items()]
     rows += [
         (f"added_tokens.json#/{text}", str(number), text)
         for text, number in documents.other.get("added_tokens.json", {}).items()
@@ -81,6 +86,21 @@ def _added_tokens(compared: Compared) -> None:
         if text is None or str(number) != key:
             detail = f"id {key[:40]} is {text!r}, which {_MAIN} gives the id {number}"
             compared.findings.add("ADDED_TOKEN_ID", place, detail, _FIELD)
+
+
+def _flags(place: str, table: dict[str, Any], compared: Compared) -> None:
+    """Both files say how a token is found in a text; the source takes the table's word."""
+    listed = compared.documents.tokenizer.get("added_tokens")
+    tokens = [t for t in listed if isinstance(t, dict)] if isinstance(listed, list) else []
+    own = {str(token.get("content")): token for token in tokens}
+    for key, row in table.items():
+        text = _content(row)
+        other = {} if text is None else own.get(text, {})
+        for flag in _FLAGS:
+            if flag in other and row.get(flag, other[flag]) != other[flag]:
+                said = f"{shown(row[flag])}, {_MAIN} says {shown(other[flag])}"
+                detail = f"{flag} of {text!r} is {said}"
+                compared.findings.add("TOKENIZER_CONFLICT", f"{place}/{key}", detail, _FIELD)
 
 
 def _content(row: Any) -> str | None:
