@@ -212,6 +212,9 @@ def test_yarn_has_the_same_bits_everywhere(serve: Serve, engine: str) -> None:
         ({"theta": 1.0}, "above 1"),
         ({"original_max_position_embeddings": 0}, "above 0"),
         ({"beta_slow": 32}, "between 0 and beta_fast"),
+        ({"low_freq_factor": 1}, "beta_fast is no parameter of the kind llama3"),
+        ({"rope_type": "linear"}, "is no parameter of the kind linear"),
+        ({"rope_type": "longrope"}, "known are default, linear, yarn, llama3"),
         ({"inv_freq": [1.0, 0.5]}, "exclude each other"),
     ],
 )
@@ -228,6 +231,49 @@ def test_yarn_parameters_without_their_base_are_refused(serve: Serve) -> None:
         serve("rope", x=x, positions=[1], theta=1e4, beta_fast=32)
     with pytest.raises(OperatorInputError, match="belongs to theta"):
         serve("rope", x=x, positions=[1], inv_freq=[1.0, 0.5], factor=4.0)
+
+
+LLAMA3 = {
+    "theta": 1e4, "factor": 2.0, "original_max_position_embeddings": 1000,
+    "low_freq_factor": 0.5, "high_freq_factor": 8.0,
+}  # fmt: skip
+
+
+def test_llama3_frequencies(serve: Serve) -> None:
+    # float32 values of Hugging Face's transformers 5.24 for the same parameters.
+    known = [1.0, 0.3162277639, 0.1000000015, 0.02536762506, 0.005727699958, 0.001581832883]
+    answers = serve("inverse_frequencies", head_dim=16, **LLAMA3)
+    assert float(answers["attention_factor"]) == 1.0
+    assert near(answers["y"][:6], known, 4, "scalar-f32-v1")
+    plain = serve("inverse_frequencies", head_dim=16, theta=1e4)["y"]
+    assert near(answers["y"][6:], plain[6:] / 2, 2, "scalar-f32-v1")
+    x = np.linspace(-1, 1, 32, dtype=F32).reshape(2, 16)
+    by_hand = serve("rope", "scalar-f32-v1", x=x, positions=[3, 90], inv_freq=F32(answers["y"]))
+    named = serve("rope", "scalar-f32-v1", x=x, positions=[3, 90], rope_type="llama3", **LLAMA3)
+    assert by_hand["y"].tobytes() == named["y"].tobytes()
+
+
+def test_linear_frequencies(serve: Serve) -> None:
+    given = {"head_dim": 16, "theta": 1e4}
+    plain = serve("inverse_frequencies", "scalar-f32-v1", **given)["y"]
+    scaled = serve("inverse_frequencies", "scalar-f32-v1", rope_type="linear", factor=4, **given)
+    assert scaled["y"].tolist() == (plain / 4).tolist()
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"low_freq_factor": 8}, "between 0 and high_freq_factor"),
+        ({"factor": 0}, "must be 1 or more"),
+        ({"beta_fast": 32}, "is no parameter of the kind llama3"),
+        ({"rope_type": "default"}, "is no parameter of the kind default"),
+    ],
+)
+def test_llama3_parameters_out_of_range_are_refused(
+    serve: Serve, changes: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(OperatorInputError, match=why):
+        serve("inverse_frequencies", head_dim=16, **{**LLAMA3, **changes})
 
 
 def test_tanh_saturates(serve: Serve) -> None:

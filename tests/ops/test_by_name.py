@@ -18,6 +18,7 @@ from trlm_lab.errors import (
 from trlm_lab.ops.arithmetic import Arithmetic, Array
 from trlm_lab.ops.attention import attention
 from trlm_lab.ops.by_name import OPERATORS, run_operator
+from trlm_lab.ops.kernels import Kernels
 from trlm_lab.ops.masks import causal_mask
 from trlm_lab.ops.rope import rope
 from trlm_lab.ops.rotation import inverse_frequencies
@@ -260,6 +261,22 @@ def test_matmul_is_out_by_in(arithmetic: Arithmetic) -> None:
     assert single.tolist() == [6, 22]
     with pytest.raises(ShapeMismatchError):
         run("matmul", arithmetic, x=X, weight=weight[:, :3])
+
+
+@pytest.mark.parametrize("name", ["rms_norm", "layer_norm"])
+def test_an_epsilon_is_not_negative(name: str, scalar: Arithmetic) -> None:
+    with pytest.raises(OperatorInputError, match="eps must be 0 or more"):
+        run(name, scalar, **{**CALLS[name], "eps": -1e-5})
+
+
+@pytest.mark.parametrize("token", [-1, 3, 2**31 - 1])
+def test_a_token_beyond_the_table_reaches_no_engine(token: int, scalar: Arithmetic) -> None:
+    def unreachable(weight: Array, token_ids: Array) -> Array:
+        raise AssertionError(token_ids)
+
+    operands = {"weight": X, "token_ids": [[0, token]]}
+    with pytest.raises(TokenRangeError, match=f"token {token} at index 1 .* vocabulary of 3"):
+        run_operator("embedding", operands, {}, scalar, Kernels("x", {"embedding": unreachable}))
 
 
 def test_lookup_keeps_the_shape_of_the_ids(scalar: Arithmetic) -> None:

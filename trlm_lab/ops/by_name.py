@@ -21,6 +21,7 @@ from trlm_lab.errors import ShapeMismatchError, UnknownNameError
 from trlm_lab.ops import by_dtype
 from trlm_lab.ops.arithmetic import Arithmetic, Array
 from trlm_lab.ops.attention import check_attention_shapes
+from trlm_lab.ops.embedding import check_token_range
 from trlm_lab.ops.finite import require_finite
 from trlm_lab.ops.kernels import Kernels, reference_kernels
 from trlm_lab.ops.mask_operands import combine_masks, mask_of
@@ -28,7 +29,7 @@ from trlm_lab.ops.masks import MASKED_SCORE
 from trlm_lab.ops.matmul import check_matmul_shapes
 from trlm_lab.ops.operands import Operands
 from trlm_lab.ops.rms_norm import check_norm_vector
-from trlm_lab.ops.rotary_operands import YARN_OPERANDS, frequencies, rotation_frequencies
+from trlm_lab.ops.rotary_operands import SCALING_OPERANDS, frequencies, rotation_frequencies
 from trlm_lab.ops.rotation import check_rotation_shapes
 from trlm_lab.ops.softmax import require_visible_keys
 
@@ -37,8 +38,15 @@ Answer = Array | dict[str, Array]
 Serve = Callable[[Operands], Answer]
 
 
+def _epsilon(given: Operands) -> float:
+    eps = given.number("eps")
+    if eps < 0:
+        given.refuse("eps", "must be 0 or more")
+    return eps
+
+
 def _rms_norm(given: Operands) -> Array:
-    x, weight, eps = given.tensor("x"), given.tensor("weight", 1), given.number("eps")
+    x, weight, eps = given.tensor("x"), given.tensor("weight", 1), _epsilon(given)
     check_norm_vector("rms_norm", "weight", x, weight)
     if given.arithmetic.norm_rounding:
         given.require_bf16("x", x)
@@ -47,7 +55,7 @@ def _rms_norm(given: Operands) -> Array:
 
 
 def _layer_norm(given: Operands) -> Array:
-    x, eps = given.tensor("x"), given.number("eps")
+    x, eps = given.tensor("x"), _epsilon(given)
     weight, bias = given.tensor("weight", 1), given.tensor("bias", 1)
     return given.compute(x, weight, bias, eps)
 
@@ -125,8 +133,9 @@ def _matmul(given: Operands) -> Array:
 
 
 def _embedding(given: Operands) -> Array:
-    ids = given.integers("token_ids")
-    rows = given.compute(given.tensor("weight", 2), ids.reshape(-1))
+    weight, ids = given.tensor("weight", 2), given.integers("token_ids", -(2**31))
+    check_token_range(ids.reshape(-1), len(weight))
+    rows = given.compute(weight, ids.reshape(-1))
     return rows.reshape(*ids.shape, rows.shape[-1])
 
 
@@ -170,7 +179,7 @@ def _elementwise(given: Operands) -> Array:
     return given.compute(given.tensor("x"))
 
 
-_ROTARY = ("x", "positions", "theta?", "inv_freq?", "attention_factor?", *YARN_OPERANDS)
+_ROTARY = ("x", "positions", "theta?", "inv_freq?", "attention_factor?", *SCALING_OPERANDS)
 _PERMUTATION = ("x", "heads", "head_dim?")
 _MASK = ("mask?", "additive_mask?")
 
@@ -189,7 +198,7 @@ OPERATORS: dict[str, tuple[tuple[str, ...], Serve]] = {
     ),
     "rope": (_ROTARY, _rotary),
     "rope_interleaved": (_ROTARY, _rotary),
-    "inverse_frequencies": (("head_dim", "theta", *YARN_OPERANDS), _inverse_frequencies),
+    "inverse_frequencies": (("head_dim", "theta", *SCALING_OPERANDS), _inverse_frequencies),
     "half_split_to_interleaved": (_PERMUTATION, _permutation),
     "interleaved_to_half_split": (_PERMUTATION, _permutation),
     "silu": (("x",), _elementwise),

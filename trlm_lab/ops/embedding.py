@@ -10,6 +10,16 @@ from trlm_lab.ops.arithmetic import Arithmetic, Array
 from trlm_lab.ops.matmul import RowBlocks
 
 
+def check_token_range(token_ids: Int[Array, " T"], vocab: int) -> None:
+    """Raise TokenRangeError for the first id that is negative or not below `vocab`."""
+    outside = np.flatnonzero((token_ids < 0) | (token_ids >= vocab))
+    if len(outside):
+        index = int(outside[0])
+        raise TokenRangeError(
+            where="embedding", token=int(token_ids[index]), index=index, vocab=vocab
+        )
+
+
 def embedding(
     table: RowBlocks, token_ids: Int[Array, " T"], arithmetic: Arithmetic
 ) -> Float[Array, "T D"]:
@@ -18,13 +28,7 @@ def embedding(
     Raises:
         TokenRangeError: an id is negative or not below V.
     """
-    vocab = table.shape[0]
-    outside = np.flatnonzero((token_ids < 0) | (token_ids >= vocab))
-    if len(outside):
-        index = int(outside[0])
-        raise TokenRangeError(
-            where="embedding", token=int(token_ids[index]), index=index, vocab=vocab
-        )
+    check_token_range(token_ids, table.shape[0])
     rows = np.empty((len(token_ids), table.shape[1]), dtype=arithmetic.dtype)
     for index, token in enumerate(token_ids.tolist()):
         rows[index] = table[token : token + 1][0]

@@ -100,13 +100,13 @@ class Operands:
         require_finite(value.reshape(()), f"{self.operator}: {name}")
         return float(value.reshape(()))
 
-    def integers(self, name: str) -> Array:
-        """Integers from 0 (floats of integral value are taken), as int64."""
+    def integers(self, name: str, least: int = 0) -> Array:
+        """Integers from `least` (floats of integral value are taken), as int64."""
         value = self.raw(name, "fiu")
         with np.errstate(invalid="ignore"):
             whole = np.asarray(value, dtype=np.float64)
-            if not ((whole == np.floor(whole)) & (whole >= 0) & (whole < 2**31)).all():
-                self.refuse(name, "must hold integers from 0")
+            if not ((whole == np.floor(whole)) & (whole >= least) & (whole < 2**31)).all():
+                self.refuse(name, f"must hold integers from {least} to {2**31 - 1}")
         return value.astype(np.int64)
 
     def integer(self, name: str) -> int:
