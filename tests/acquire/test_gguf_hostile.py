@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.acquire.test_gguf_file import file, number, read, row, text
+from trlm_lab.acquire import gguf_cursor
 from trlm_lab.errors import GgufError
 
 HUGE = (2**31, 2**32 - 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
@@ -101,6 +102,26 @@ def test_a_hostile_file_is_refused_by_its_rule(tmp_path: Path, name: str) -> Non
     data, words = CASES[name]
     with pytest.raises(GgufError, match=words):
         read(tmp_path, data)
+
+
+def named(name: str, value: bytes) -> bytes:
+    return text(name) + value.removeprefix(text("a"))
+
+
+def test_lists_that_are_allowed_alone_are_refused_together(tmp_path: Path) -> None:
+    million = array(0, 1 << 20, bytes(1 << 20))
+    with pytest.raises(GgufError, match="more than 4194304 keys, tensors and elements in all"):
+        read(tmp_path, file(b"".join(named(f"k{i}", million) for i in range(4)), 4))
+
+
+def test_texts_that_are_allowed_alone_are_refused_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gguf_cursor, "MAX_TEXT_BYTES", 30)
+    one = text("k") + struct.pack("<I", 8) + text("v" * 20)
+    assert read(tmp_path, file(one, 1)).fields["k"].value == "v" * 20
+    with pytest.raises(GgufError, match="the texts are longer than 30 bytes in all"):
+        read(tmp_path, file(one + one.replace(b"k", b"l"), 2))
 
 
 SCRIPT = """

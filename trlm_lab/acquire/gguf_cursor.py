@@ -11,6 +11,10 @@ import numpy as np
 from trlm_lab.errors import GgufError
 
 MAX_ENTRIES = 1 << 20
+#: Of the whole file: its keys, tensors and array elements; and the bytes of its texts. Parsed, a
+#: number takes nine times its bytes in the file. A vocabulary of 256,000 has a quarter of either.
+MAX_ALL_ENTRIES = 4 << 20
+MAX_TEXT_BYTES = 128 << 20
 
 _NUMPY = {"B": "u1", "b": "i1", "H": "u2", "h": "i2", "I": "u4", "i": "i4", "f": "f4", "?": "u1",
           "Q": "u8", "q": "i8", "d": "f8"}  # fmt: skip
@@ -21,6 +25,7 @@ class Cursor:
 
     def __init__(self, data: mmap.mmap, where: str) -> None:
         self.data, self.where, self.at = data, where, 0
+        self.entries = self.text_bytes = 0
 
     def fail(self, detail: str) -> GgufError:
         """The refusal of what stands at this byte."""
@@ -50,11 +55,18 @@ class Cursor:
             raise self.fail(f"{value} {what}, at most {MAX_ENTRIES} are read")
         if value * least > self.left:
             raise self.fail(f"{value} {what} need {value * least} bytes, {self.left} are left")
+        self.entries += value
+        if self.entries > MAX_ALL_ENTRIES:
+            raise self.fail(f"more than {MAX_ALL_ENTRIES} keys, tensors and elements in all")
         return value
 
     def text(self) -> str:
         """The next text: its length in 8 bytes, then UTF-8."""
-        raw = self.take(self.number("Q"))
+        size = self.number("Q")
+        if size <= self.left and self.text_bytes + size > MAX_TEXT_BYTES:
+            raise self.fail(f"the texts are longer than {MAX_TEXT_BYTES} bytes in all")
+        self.text_bytes += size
+        raw = self.take(size)
         try:
             return raw.decode("utf-8")
         except UnicodeDecodeError as error:
