@@ -176,6 +176,14 @@ def test_a_document_must_be_strict_json(tree: Tree, data: bytes, kind: type[Exce
         judged(root)
 
 
+@pytest.mark.parametrize("name", ["config.json", "generation_config.json", "added_tokens.json"])
+def test_a_document_beyond_any_in_use_is_not_parsed(tree: Tree, name: str) -> None:
+    root = tree()
+    (root / name).write_bytes(b'{"a":"' + b"x" * (4 << 20) + b'"}')
+    with pytest.raises(JsonError, match=f"{name}.*the limit is 4194304"):
+        judged(root)
+
+
 def test_odd_documents_never_raise_anything_else(tree: Tree) -> None:
     odd: list[Any] = [None, True, -1, 2.5, "x", [], {}, [[]], [None], {"content": 3}, 2**70]
     for value in odd:

@@ -108,9 +108,9 @@ def load_file(path: Path, *, where: str = "", limit: int = MAX_JSON_BYTES) -> An
     return loads(data, where=place)
 
 
-def load_object(path: Path, *, where: str = "") -> dict[str, Any]:
+def load_object(path: Path, *, where: str = "", limit: int = MAX_JSON_BYTES) -> dict[str, Any]:
     """Parse a JSON file whose document is an object. Raises as `load_file`."""
-    value = load_file(path, where=where)
+    value = load_file(path, where=where, limit=limit)
     if not isinstance(value, dict):
         raise JsonError(where=where or path.name, detail="the document is no object")
     return value

@@ -51,6 +51,10 @@ _OTHER = (
     "preprocessor_config.json",
 )  # fmt: skip
 
+#: Vocabularies may be long; every other document is far below 4 MiB, which parse in 150 MB.
+_LONG = {"tokenizer.json", "vocab.json"}
+_MAX_BYTES = 4 << 20
+
 
 def read_documents(root: Path) -> Documents:
     """Read the documents of a model directory strictly; only `config.json` must be there.
@@ -64,7 +68,7 @@ def read_documents(root: Path) -> Documents:
         raise PartMissingError(where=str(root), part=_FILES["config"])
     names = (*_FILES.values(), *_OTHER)
     rows = {
-        name: strict_json.load_object(root / name, where=name)
+        name: strict_json.load_object(root / name, where=name, limit=_limit(name))
         for name in names
         if (root / name).exists()
     }
@@ -77,6 +81,10 @@ def read_documents(root: Path) -> Documents:
         card=read_card(root),
         **parts,
     )
+
+
+def _limit(name: str) -> int:
+    return strict_json.MAX_JSON_BYTES if name in _LONG else _MAX_BYTES
 
 
 def _gguf_keys(root: Path) -> dict[str, Any]:
