@@ -1,5 +1,6 @@
 """Fixtures shared by all tests: the small model, the real model, and engines that must be here."""
 
+import signal
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from trlm_lab.base.interfaces import Runner
 from trlm_lab.flows.acquisition import Described, Source, acquire_source, describe_source
 from trlm_lab.flows.packing import Packed, pack_artifact
 from trlm_lab.flows.workspace import Workspace
+
+# A job in the background ignores the interrupt, and so would every program that a test interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Machines differ in speed and neighbours: nothing here is judged by time.
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
