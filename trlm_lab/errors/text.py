@@ -1,0 +1,85 @@
+"""Errors of tokenizers: files, patterns, input and ids."""
+
+from __future__ import annotations
+
+from trlm_lab.errors.root import InfrastructureError, Refused
+
+
+class Utf8Error(Refused):
+    """Text that is no well-formed UTF-8."""
+
+    code = "UTF8"
+    rule = "the text is no UTF-8: {detail} at byte {index}"
+    fix = "repair the text; nothing is replaced silently"
+
+
+class TextTooLongError(Refused):
+    """Text beyond the bound of one call."""
+
+    code = "TEXT_TOO_LONG"
+    rule = "the text has {got} {unit}, the limit is {limit}"
+    fix = "cut the text, or raise the limit"
+
+
+class TokenizerFieldError(Refused):
+    """A field of tokenizer.json that is unknown, missing or ill-typed."""
+
+    code = "TOKENIZER_FIELD"
+    rule = "{detail}"
+    fix = "use the file as its publisher wrote it, or report the field: it may change token ids"
+
+
+class TokenizerKindError(Refused):
+    """A component of tokenizer.json of a kind that is not built here."""
+
+    code = "TOKENIZER_KIND"
+    rule = "the {stage} {kind} is not supported; supported: {known}"
+    fix = "use the engine hf for this tokenizer"
+
+
+class TokenizerVocabularyError(Refused):
+    """Tokens, merges or scores that contradict each other."""
+
+    code = "TOKENIZER_VOCABULARY"
+    rule = "{detail}"
+    fix = "use the file as its publisher wrote it"
+
+
+class MergeDuplicateError(Refused):
+    """A merge that occurs twice, so that its rank is not settled."""
+
+    code = "MERGE_DUPLICATE"
+    rule = "the merge {merge} stands at rank {first} already"
+    fix = "ask the publisher which rank is meant"
+
+
+class PatternUnsupportedError(Refused):
+    """A regular expression outside the subset whose meaning is pinned."""
+
+    code = "PATTERN_UNSUPPORTED"
+    rule = "the pattern {pattern} has {construct} at character {index}, which is not supported"
+    fix = "use the engine hf for this tokenizer"
+
+
+class UnknownTokenMissingError(Refused):
+    """A text that the model has no token for, in a tokenizer without unknown token."""
+
+    code = "UNKNOWN_TOKEN_MISSING"
+    rule = "no token stands for {text}, and the model has no unknown token"
+    fix = "change the text; the source refuses it as well"
+
+
+class TokenIdError(Refused):
+    """An id that no token has."""
+
+    code = "TOKEN_ID"
+    rule = "{got} at index {index} is no id of this tokenizer"
+    fix = "use ids of the same tokenizer"
+
+
+class TokenizerEngineMissingError(InfrastructureError):
+    """A tokenizer engine that does not exist yet."""
+
+    code = "NOT_SUPPORTED"
+    rule = "the tokenizer engine {engine} does not exist yet"
+    fix = "use hf or python"
