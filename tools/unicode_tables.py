@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import runpy
 import sys
 import unicodedata
 import zlib
@@ -315,10 +316,15 @@ def report(tables: dict[str, Any]) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    tables = json.loads(json.dumps(probed()))
     if "--report" in arguments:
+        found = runpy.run_path(str(OUT))
+        tables = {
+            name: json.loads(zlib.decompress(base64.b85decode(text)))
+            for name, text in found["PACKED"].items()
+        }
         print("\n".join([f"Python's Unicode {unicodedata.unidata_version}", *report(tables)]))
         return 0
+    tables = json.loads(json.dumps(probed()))
     text = rendered(tables)
     if "--check" in arguments:
         return 0 if OUT.read_text() == text else 1

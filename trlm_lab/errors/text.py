@@ -83,3 +83,19 @@ class TokenizerEngineMissingError(InfrastructureError):
     code = "NOT_SUPPORTED"
     rule = "the tokenizer engine {engine} does not exist yet"
     fix = "use hf or python"
+
+
+class TextLineError(Refused):
+    """A JSON line for `trlm tokenize` or `trlm decode` of the wrong form."""
+
+    code = "TEXT_LINE"
+    rule = "{detail}"
+    fix = "see docs/tokenizer.md for the forms of a line"
+
+
+class SegmentsUnsupportedError(InfrastructureError):
+    """Template and content in one text, for an engine that cannot keep them apart."""
+
+    code = "NOT_SUPPORTED"
+    rule = "the engine {engine} does not keep content and template apart within one text"
+    fix = "use the engine python"

@@ -19,6 +19,7 @@ from trlm_lab.flows.cli import (
     runs,
     source,
     stages,
+    tokenizers,
 )
 from trlm_lab.flows.cli.output import discard_output, report_error
 from trlm_lab.flows.cli.signals import Stopped, stoppable
@@ -40,7 +41,18 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for room in (runs, source, container, golden, stages, evidence, attestation, drift, machine):
+for room in (
+    runs,
+    source,
+    container,
+    golden,
+    stages,
+    evidence,
+    attestation,
+    drift,
+    machine,
+    tokenizers,
+):
     room.register(app)
 
 

@@ -1,0 +1,150 @@
+"""`trlm tokenize` and `trlm decode`: JSON lines in and out, bad lines in their place."""
+
+import io
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.text.components import ADDED, TEMPLATE, byte_level
+from tests.text.constructed import byte_bpe, document
+from trlm_lab.flows.cli.app import run
+
+Capture = pytest.CaptureFixture[str]
+Row = dict[str, Any]
+
+
+class Command:
+    """A command with JSON lines on its standard input."""
+
+    def __init__(self, capsys: Capture, patch: pytest.MonkeyPatch, tokenizer: Path) -> None:
+        self._capsys, self._patch, self.tokenizer = capsys, patch, tokenizer
+
+    def __call__(self, lines: bytes, *arguments: str, status: int = 0) -> list[Row]:
+        self._patch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(lines)))
+        words = [arguments[0], "--tokenizer", str(self.tokenizer), *arguments[1:]]
+        assert run(words) == status
+        self.output = self._capsys.readouterr()
+        return [json.loads(line) for line in self.output.out.splitlines()]
+
+
+@pytest.fixture
+def command(capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    path = tmp_path / "tokenizer.json"
+    row = document(
+        byte_bpe(), pre_tokenizer=byte_level(), decoder=byte_level(), post_processor=TEMPLATE,
+        added_tokens=ADDED[:1], truncation={"direction": "Right", "max_length": 2,
+                                            "strategy": "LongestFirst", "stride": 0},
+    )  # fmt: skip
+    path.write_text(json.dumps(row))
+    return Command(capsys, monkeypatch, path)
+
+
+@pytest.mark.parametrize("engine", ["python", "hf"])
+@pytest.mark.parametrize("options", [(), ("--add-special-tokens",)])
+def test_engines_agree(command: Command, engine: str, options: tuple[str, ...]) -> None:
+    lines = b'{"text":"hello\\u0000 w\xc3\xa9 <s>"}\n\n{"bytes_hex":"f09f9982"}\r\n{"text":""}'
+    rows = command(lines, "tokenize", "--engine", engine, *options)
+    plain = command(lines, "tokenize", *options)
+    assert rows == plain
+    assert len(rows) == 3
+    assert set(rows[0]) == {"ids", "offsets", "offset_unit"}
+    assert rows[0]["offset_unit"] == "utf8_byte"
+    assert rows[0]["offsets"][-1] == [11, 14]
+    assert len(rows[2]["ids"]) == (2 if options else 0)
+    assert "truncation is declared and switched off" in command.output.err
+
+
+def test_trace(command: Command) -> None:
+    (row,) = command(b'{"text":"h\xc3\xa9"}', "tokenize", "--trace")
+    assert [stage["kind"] for stage in row["stages"]] == [
+        "input", "given text", "normalized text", "ByteLevel", "BPE", "TemplateProcessing",
+    ]  # fmt: skip
+    assert row["offsets_scalar"] == [[0, 1], [1, 2]]
+    (other,) = command(b'{"text":"h\xc3\xa9"}', "tokenize", "--trace", "--engine", "hf")
+    assert other["tokens"] == row["tokens"]
+
+
+@pytest.mark.parametrize("engine", ["python", "hf"])
+def test_bad_lines_in_their_place(command: Command, engine: str) -> None:
+    lines = b"\n".join([
+        b'{"text":"h"}', b'{"text":"\xff"}', b'{"bytes_hex":"61eda080"}', b"[]", b"{",
+        b'{"text":7}',
+        b'{"bytes_hex":"6"}', b'{"text":"a","more":1}', b'{"text":"\\ud800"}', b'{"segments":{}}',
+        b'{"segments":[{"text":"a","owner":"me"}]}', b'{"text":"e"}',
+    ])  # fmt: skip
+    rows = command(lines, "tokenize", "--engine", engine, status=3)
+    codes = [row["error"]["code"] if "error" in row else "" for row in rows]
+    assert codes == ["", "UTF8", "UTF8", "TEXT_LINE", "JSON", "TEXT_LINE", "TEXT_LINE", "TEXT_LINE",
+                     "JSON", "TEXT_LINE", "TEXT_LINE", ""]  # fmt: skip
+    assert rows[1]["error"]["index"] == 9
+    assert rows[2]["error"]["index"] == 1
+    assert rows[3]["error"]["where"] == "line 4"
+
+
+def test_segments(command: Command) -> None:
+    both = b'{"segments":[{"text":"<s>","owner":"template"},{"text":"<s>","owner":"content"}]}'
+    (row,) = command(both, "tokenize")
+    assert row["ids"].count(row["ids"][0]) == 1
+    assert row["offsets"][:2] == [[0, 3], [3, 4]]
+    (refused,) = command(both, "tokenize", "--engine", "hf", status=3)
+    assert refused["error"]["code"] == "NOT_SUPPORTED"
+    content = b'{"segments":[{"text":"he<s>","owner":"content"}]}'
+    assert command(content, "tokenize", "--engine", "hf") == command(content, "tokenize")
+
+
+@pytest.mark.parametrize("engine", ["python", "hf"])
+def test_decode(command: Command, engine: str) -> None:
+    ids = command(b'{"text":"<s>h\\u0007\xc3\xa9"}', "tokenize")[0]["ids"]
+    line = json.dumps({"ids": ids}).encode()
+    modes = {"raw": "<s>h\x07\xe9", "visible": "h\x07\xe9", "diagnostic": "<s>h\\u{7}\xe9"}
+    for mode, text in modes.items():
+        (row,) = command(line, "decode", "--engine", engine, "--mode", mode)
+        assert row["text"] == text
+        assert bytes.fromhex(row["bytes_hex"]).decode() == text.replace("\\u{7}", "\x07")
+
+
+def test_broken_bytes(command: Command) -> None:
+    """The reference keeps the bytes; the source's text has U+FFFD in their place."""
+    ids = command(b'{"text":"\xc3\xa4"}', "tokenize")[0]["ids"]
+    assert len(ids) == 2
+    line = json.dumps({"ids": ids[:1]}).encode()
+    assert command(line, "decode") == [{"bytes_hex": "c3", "text": "\ufffd"}]
+    assert command(line, "decode", "--engine", "hf")[0]["text"] == "\ufffd"
+
+
+@pytest.mark.parametrize("engine", ["python", "hf"])
+def test_bad_ids(command: Command, engine: str) -> None:
+    given = ["[0,99999]", "[-1]", "[true]", "1", "null", "[36893488147419103232]"]
+    lines = "\n".join(f'{{"ids":{ids}}}' for ids in given).encode()
+    rows = command(lines, "decode", "--engine", engine, status=3)
+    codes = [row["error"]["code"] for row in rows]
+    assert codes == ["TOKEN_ID", *["TEXT_LINE"] * 4, "TOKEN_ID"]
+    assert rows[0]["error"]["index"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "code"),
+    [
+        (("tokenize", "--engine", "native"), 4, "NOT_SUPPORTED"),
+        (("decode", "--engine", "wasm"), 4, "NOT_SUPPORTED"),
+        (("tokenize", "--engine", "other"), 2, "UNKNOWN_NAME"),
+        (("decode", "--mode", "pretty"), 2, "UNKNOWN_NAME"),
+    ],
+)
+def test_names(command: Command, arguments: tuple[str, ...], status: int, code: str) -> None:
+    command(b"", *arguments, status=status)
+    assert code in command.output.err
+
+
+@pytest.mark.parametrize("engine", ["python", "hf"])
+def test_bad_files(command: Command, engine: str) -> None:
+    command.tokenizer.write_text('{"version":"1.0","model":{"type":"Unheard"}}')
+    command(b"", "tokenize", "--engine", engine, status=3)
+    command.tokenizer.write_text("{")
+    command(b"", "tokenize", "--engine", engine, status=3)
+    command.tokenizer = command.tokenizer.parent / "missing.json"
+    command(b"", "decode", "--engine", engine, status=3)
+    assert "PATH_MISSING" in command.output.err

@@ -1,0 +1,70 @@
+"""`trlm tokenize` and `trlm decode`."""
+
+from __future__ import annotations
+
+import json as json_text
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from trlm_lab.flows.cli.runs import Json
+
+TokenizerFile = Annotated[Path, typer.Option("--tokenizer", help="A tokenizer.json.")]
+Engine = Annotated[str, typer.Option(help="hf (the source's library), python (the reference).")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(tokenize)
+    app.command()(decode)
+
+
+def tokenize(
+    tokenizer: TokenizerFile,
+    engine: Engine = "python",
+    trace: Annotated[bool, typer.Option("--trace", help="Every stage with its offsets.")] = False,
+    add_special_tokens: Annotated[
+        bool, typer.Option("--add-special-tokens", help="What the post-processor puts around.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Texts to ids and offsets, JSON lines from standard input to standard output."""
+    from trlm_lab.flows.tokenizer_engines import open_tokenizer
+    from trlm_lab.flows.tokenizing import tokenize_lines
+
+    opened = open_tokenizer(tokenizer, engine)
+    _say(opened.notes)
+    lines = sys.stdin.buffer
+    return _write(tokenize_lines(lines, opened, add_special_tokens=add_special_tokens, trace=trace))
+
+
+def decode(
+    tokenizer: TokenizerFile,
+    engine: Engine = "python",
+    mode: Annotated[str, typer.Option(help="raw, visible or diagnostic.")] = "raw",
+    json: Json = False,
+) -> int:
+    """Ids to bytes and text, JSON lines from standard input to standard output."""
+    from trlm_lab.flows.tokenizer_engines import open_tokenizer, require_mode
+    from trlm_lab.flows.tokenizing import decode_lines
+
+    require_mode(mode)
+    opened = open_tokenizer(tokenizer, engine)
+    return _write(decode_lines(sys.stdin.buffer, opened, mode))
+
+
+def _say(notes: Iterable[str]) -> None:
+    for note in notes:
+        print(f"trlm: {note}", file=sys.stderr)
+
+
+def _write(rows: Iterable[dict[str, Any]]) -> int:
+    """One line an answer; 3 if any line is refused."""
+    refused = False
+    for row in rows:
+        refused = refused or "error" in row
+        sys.stdout.write(json_text.dumps(row, ensure_ascii=False) + "\n")
+    return 3 if refused else 0

@@ -1,0 +1,108 @@
+"""JSON lines through a tokenizer engine; a bad line is answered in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from trlm_lab.base import strict_json
+from trlm_lab.errors import TextLineError, TrlmError
+from trlm_lab.flows.tokenizer_engines import Request, Row, TokenizerEngine
+from trlm_lab.text import text_of
+from trlm_lab.text.coordinates import Span
+
+OWNERS = ("template", "content")
+_FORMS = ("text", "bytes_hex", "segments")
+
+
+def tokenize_lines(
+    lines: Iterable[bytes], engine: TokenizerEngine, *, add_special_tokens: bool, trace: bool
+) -> Iterator[Row]:
+    """Ids and offsets of each line, or `{"error": …}`."""
+
+    def answer(row: Row, where: str) -> Row:
+        text, content = _given(row, where)
+        return engine.tokenize(Request(text, content, add_special_tokens, trace))
+
+    return _answers(lines, answer)
+
+
+def decode_lines(lines: Iterable[bytes], engine: TokenizerEngine, mode: str) -> Iterator[Row]:
+    """Bytes and text of each line, or `{"error": …}`."""
+
+    def answer(row: Row, where: str) -> Row:
+        ids = row.get("ids")
+        if set(row) != {"ids"} or not isinstance(ids, list):
+            raise TextLineError(where=where, detail="a line holds ids, a list, and nothing else")
+        for index, number in enumerate(ids):
+            if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+                raise TextLineError(where=where, detail=f"the id at index {index} is no id")
+        return engine.decode(ids, mode)
+
+    return _answers(lines, answer)
+
+
+def _answers(lines: Iterable[bytes], answer: Callable[[Row, str], Row]) -> Iterator[Row]:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        where = f"line {number}"
+        try:
+            yield answer(_object(line.rstrip(b"\r\n"), where), where)
+        except TrlmError as error:
+            yield {"error": _refusal(error, where)}
+
+
+def _object(line: bytes, where: str) -> Row:
+    # The first invalid byte is named before the line is looked at as JSON.
+    text_of(line, where=where)
+    row = strict_json.loads(line, where=where)
+    if not isinstance(row, dict):
+        raise TextLineError(where=where, detail="the line is no object")
+    return row
+
+
+def _refusal(error: TrlmError, where: str) -> Row:
+    finding: Row = dict(error.as_finding())
+    finding["where"] = finding["where"] or where
+    if "index" in error.facts:
+        finding["index"] = error.facts["index"]
+    return finding
+
+
+def _given(row: Row, where: str) -> tuple[str, tuple[Span, ...]]:
+    """The text of a line, and its content spans in scalars."""
+    forms = [form for form in _FORMS if form in row]
+    if len(row) != 1 or len(forms) != 1:
+        raise TextLineError(where=where, detail=f"a line holds one of {', '.join(_FORMS)}")
+    value = row[forms[0]]
+    if forms[0] == "segments":
+        return _segments(value, where)
+    if not isinstance(value, str):
+        raise TextLineError(where=where, detail=f"{forms[0]} is no text")
+    return (value if forms[0] == "text" else _from_hex(value, where)), ()
+
+
+def _from_hex(value: str, where: str) -> str:
+    try:
+        data = bytes.fromhex(value)
+    except ValueError as error:
+        raise TextLineError(where=where, detail=f"bytes_hex: {error}") from error
+    return text_of(data, where=where)
+
+
+def _segments(value: Any, where: str) -> tuple[str, tuple[Span, ...]]:
+    texts: list[str] = []
+    content: list[Span] = []
+    at = 0
+    for index, segment in enumerate(value if isinstance(value, list) else [None]):
+        good = isinstance(segment, dict) and set(segment) == {"text", "owner"}
+        if not good or not isinstance(segment["text"], str) or segment["owner"] not in OWNERS:
+            detail = f"segment {index} is no text with an owner ({', '.join(OWNERS)})"
+            raise TextLineError(where=where, detail=detail)
+        end = at + len(segment["text"])
+        if segment["owner"] == "content" and end > at:
+            content.append((at, end))
+        texts.append(segment["text"])
+        at = end
+    return "".join(texts), tuple(content)
