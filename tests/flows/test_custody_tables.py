@@ -112,6 +112,8 @@ def test_files_of_a_directory_a_package_and_a_gguf() -> None:
     uses = [r["use"] for r in custody.tree_rows(package)]
     assert uses == ["opened as data; two pinned members taken", "converted", "taken as it is"]
     assert facts(custody.origin_rows(package))["package"] == "tiny 1.2"
+    file = snapshot("gguf:t.gguf", materials=[row(b"t.gguf")])
+    assert [(r["file"], r["use"]) for r in custody.tree_rows(file)] == [("t.gguf", "converted")]
     made = snapshot("synthetic:x", synthetic={"name": "x", "seed": 7}, materials=[])
     assert custody.tree_rows(made) == []
     assert facts(custody.origin_rows(made))["generated from"] == "name x, seed 7"
@@ -140,7 +142,8 @@ def test_the_licence_decision_names_texts_and_reviewer() -> None:
     assert shown["reviewer"] == "Ada"
     assert shown["SHA-256 of the licence text"] == "1" * 64
     assert shown["SHA-256 of the model card"] == "none"
-    assert set(facts(custody.licence_rows(snapshot("dir:tiny", licence=None))).values()) == {"none"}
+    silent = facts(custody.licence_rows(snapshot("dir:tiny", licence=None)))
+    assert set(silent.values()) == {"not recorded"}
 
 
 def observed(store: ReceiptStore, utc: str, pin: str, changes: list[dict[str, Any]]) -> str:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,22 @@ def test_two_at_once_with_warnings_as_errors(tmp_path: Path) -> None:
     answer = json.loads(done.stdout)
     assert answer["evidence"] == [{"out": "y"}] * 4
     assert answer["restored"]
+
+
+@pytest.mark.slow
+def test_a_kernel_works_beside_its_notebook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the process is at that moment: `..` means the run whose notebook it is."""
+    write_notebook(tmp_path, "import os\nprint(os.getcwd())")
+    target = tmp_path / "run" / "notebooks" / "page.ipynb"
+    target.parent.mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        notebooks._execute(tmp_path / "page.ipynb", target, {})
+    assert str(target.parent) in json.dumps(json.loads(target.read_text())["cells"])
 
 
 def test_an_unknown_notebook_names_the_known(tmp_path: Path) -> None:

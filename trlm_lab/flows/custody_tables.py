@@ -145,7 +145,9 @@ def licence_rows(snapshot: Snapshot) -> Rows:
         "SHA-256 of the licence text": "text_sha256",
         "SHA-256 of the model card": "card_sha256",
     }
-    return _facts({words: licence.get(key) or "none" for words, key in names.items()})
+    return _facts(
+        {words: licence.get(key, "not recorded") or "none" for words, key in names.items()}
+    )
 
 
 def agreement_rows(run: Run) -> Rows:

@@ -163,6 +163,9 @@ def _execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
             parameters=parameters,
             kernel_name="python3",
             progress_bar=False,
+            # Not the process's folder: papermill changes that one for a moment at every write,
+            # to where another notebook ran if two threads crossed, and a kernel would inherit it.
+            resources={"metadata": {"path": str(target.parent)}},
             # The kernel warns of its loopback transport on every start.
             extra_arguments=["--IPKernelApp.log_level=50"],
         )
