@@ -24,7 +24,6 @@ HUB: dict[str, Any] = {
     "requested": "main",
     "commit": COMMIT,
     "resolved_after": COMMIT,
-    "endpoint": "https://hub.example",
     "tree": [
         ["README.md", 20, "c3" * 20, ""],
         ["config.json", 30, "d4" * 20, ""],

@@ -32,7 +32,7 @@ from trlm_lab.base.home import trlm_home
 from trlm_lab.base.records import Pin, Snapshot, SourceFile
 from trlm_lab.errors import HubChangedError, HubSpecError
 
-HUB_VERSION = 1
+HUB_VERSION = 2
 _REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}\Z")
 _COMMIT = re.compile(r"[0-9a-f]{40}\Z")
 
@@ -158,7 +158,6 @@ class _Transaction:
                 "requested": source.revision,
                 "commit": commit,
                 "resolved_after": resolved_after,
-                "endpoint": self.client.endpoint,
                 "tree": [f.to_list() for f in before.files],
                 "left_out": [list(row) for row in before.left_out],
                 "tree_profile": self.rules.profile.to_map(),

@@ -70,7 +70,6 @@ def _hub_facts(hub: Mapping[str, Any]) -> dict[str, Any]:
         "resolved again afterwards": "the same commit"
         if after == hub["commit"]
         else f"{after}: the name moved meanwhile; the snapshot stays that of the commit above",
-        "server": hub["endpoint"],
         "files": f"{count} listed, {count - left_out} fetched, {left_out} left out",
     }
 

@@ -30,6 +30,18 @@ def test_branch_and_commit_are_both_recorded(tiny: Repository) -> None:
     assert {row[0] for row in hub["left_out"]} == {".gitattributes", "picture.png"}
 
 
+def test_a_mirror_gives_the_same_snapshot(
+    tiny: Repository, hub: HubServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Names of servers enter no identity."""
+    first = acquired()
+    monkeypatch.setenv("HF_ENDPOINT", hub.url.replace("127.0.0.1", "localhost"))
+    monkeypatch.setenv("TRLM_HOME", str(tmp_path / "elsewhere"))
+    second = acquired()
+    assert second.root != first.root
+    assert second.snapshot_id == first.snapshot_id
+
+
 def test_files_come_from_the_commit_and_never_from_the_branch(
     tiny: Repository, hub: HubServer
 ) -> None:
