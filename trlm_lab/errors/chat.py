@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trlm_lab.errors.root import Refused, UsageError
+from trlm_lab.errors.root import InfrastructureError, Refused, UsageError
 
 
 class TemplateSourceError(Refused):
@@ -87,7 +87,7 @@ class RenderEngineError(UsageError):
     fix = "use jinja, python, native or wasm"
 
 
-class RenderNotSupportedError(Refused):
+class RenderNotSupportedError(InfrastructureError):
     """A renderer that this version does not have yet."""
 
     code = "NOT_SUPPORTED"

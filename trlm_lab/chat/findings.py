@@ -1,0 +1,22 @@
+"""What a reader should know about a rendering: text that was lost, text that nobody wrote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trlm_lab.chat.contract import TemplateContract
+from trlm_lab.chat.render import Rendered
+
+
+def findings(messages: list[Any], rendered: Rendered, contract: TemplateContract) -> list[str]:
+    """Codes with their place: LOSSY_CONTENT, SYNTHESISED_SYSTEM."""
+    found = []
+    for index, message in enumerate(messages):
+        content = message.get("content")
+        if isinstance(content, str) and content.strip() not in rendered.text:
+            found.append(f"LOSSY_CONTENT at messages[{index}]")
+    roles = [message.get("role") for message in messages]
+    added = contract.system == "synthesised" and contract.synthesised_system in rendered.text
+    if added and "system" not in roles:
+        found.append("SYNTHESISED_SYSTEM")
+    return found
