@@ -19,6 +19,7 @@ from trlm_lab.flows.cli import (
     runs,
     source,
     stages,
+    templates,
     tokenizers,
 )
 from trlm_lab.flows.cli.output import discard_output, report_error
@@ -52,6 +53,7 @@ for room in (
     drift,
     machine,
     tokenizers,
+    templates,
 ):
     room.register(app)
 

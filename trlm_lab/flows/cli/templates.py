@@ -1,0 +1,32 @@
+"""`trlm render`."""
+
+from __future__ import annotations
+
+import json as json_text
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trlm_lab.flows.cli.runs import Json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(render)
+
+
+def render(
+    template: Annotated[Path, typer.Option(help="A chat template (Jinja source).")],
+    engine: Annotated[str, typer.Option(help="jinja (the source's own), python.")] = "python",
+    json: Json = False,
+) -> int:
+    """Render conversations, JSON lines from standard input to standard output."""
+    from trlm_lab.flows.rendering import open_engine, render_lines
+
+    answer, refused = open_engine(template, engine), False
+    for row in render_lines(sys.stdin.buffer, answer):
+        refused = refused or "error" in row
+        sys.stdout.write(json_text.dumps(row, ensure_ascii=False) + "\n")
+    return 3 if refused else 0

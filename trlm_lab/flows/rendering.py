@@ -1,0 +1,136 @@
+"""JSON lines of conversations through one template engine; a bad line is answered in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from trlm_lab import chat
+from trlm_lab.base import strict_json
+from trlm_lab.base.plain_file import read_plain
+from trlm_lab.errors import (
+    ChatInputError,
+    JsonError,
+    PathMissingError,
+    RenderEngineError,
+    RenderNotSupportedError,
+    TemplateSourceError,
+    TrlmError,
+)
+from trlm_lab.text import text_of
+
+PLANNED = ("native", "wasm")
+_OWN = frozenset({"messages", "tools", "documents", "add_generation_prompt", "variables"})
+
+Row = dict[str, Any]
+
+
+def open_engine(template: Path, engine: str) -> Callable[[chat.Conversation], Row]:
+    """A function from a conversation to its answer.
+
+    Raises:
+        RenderEngineError: no such engine.
+        RenderNotSupportedError: `native` and `wasm`, until they exist.
+        PathMissingError, TemplateSourceError, TemplateUnsupportedError, TemplateLimitError.
+    """
+    if engine in PLANNED:
+        raise RenderNotSupportedError(where="--engine", engine=engine)
+    if engine not in ("jinja", "python"):
+        raise RenderEngineError(where="--engine", engine=engine)
+    if not template.exists():
+        raise PathMissingError(where=str(template))
+    source, name = read_plain(template), template.name
+    return _by_source(source, name) if engine == "jinja" else _by_compiled(source, name)
+
+
+def _by_compiled(source: bytes, name: str) -> Callable[[chat.Conversation], Row]:
+    compiled = chat.compile_template(source, where=name)
+    contract = chat.derive_contract(compiled.ir)
+
+    def answer(given: chat.Conversation) -> Row:
+        rendered = chat.render(compiled.ir, given, where=name)
+        row: Row = {"text": rendered.text, "ownership": [list(r) for r in rendered.ownership]}
+        found = chat.findings(given.messages, rendered, contract)
+        return {**row, "findings": found} if found else row
+
+    return answer
+
+
+def _by_source(source: bytes, name: str) -> Callable[[chat.Conversation], Row]:
+    """The source's text. It knows no owners: they are the compiled template's, on equal text."""
+    try:
+        text = source.decode()
+    except UnicodeDecodeError as error:
+        detail = f"ill-formed UTF-8 at byte {error.start}"
+        raise TemplateSourceError(where=name, detail=detail) from error
+    chat.parse_template(text, where=name)
+
+    def answer(given: chat.Conversation) -> Row:
+        made = chat.render_source(text, given, where=name)
+        return {"text": made, "ownership": _owners(source, name, given, made)}
+
+    return answer
+
+
+def _owners(source: bytes, name: str, given: chat.Conversation, text: str) -> list[Any] | None:
+    try:
+        rendered = chat.render(chat.compile_template(source, where=name).ir, given, where=name)
+    except TrlmError:
+        return None
+    return [list(row) for row in rendered.ownership] if rendered.text == text else None
+
+
+def render_lines(
+    lines: Iterable[bytes], engine: Callable[[chat.Conversation], Row]
+) -> Iterator[Row]:
+    """One answer a line; `{"error": …}` in the place of a line that is refused."""
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = engine(read_line(line.rstrip(b"\r\n"), f"line {number}"))
+        except TrlmError as error:
+            row = {"error": _refusal(error, number)}
+        yield row
+
+
+def read_line(line: bytes, where: str) -> chat.Conversation:
+    """A conversation of one JSON line; further keys are variables, as for the source's function.
+
+    Raises:
+        JsonError, JsonDuplicateKeyError: no JSON object.
+        ChatInputError: a key of the wrong type, or a variable given twice.
+    """
+    # The first invalid byte is named before the line is looked at as JSON.
+    text_of(line, where=where)
+    row = strict_json.loads(line, where=where)
+    if not isinstance(row, dict):
+        raise JsonError(where=where, detail="the line is no object")
+    given, more = row.get("variables"), {k: v for k, v in row.items() if k not in _OWN}
+    variables = {} if given is None else given
+    if not isinstance(variables, dict):
+        raise ChatInputError(where=where, detail="variables is no object")
+    twice = sorted(set(variables) & set(more))
+    if twice:
+        raise ChatInputError(where=where, detail=f"the variable {twice[0]!r} is given twice")
+    flag = row.get("add_generation_prompt")
+    if flag is not None and not isinstance(flag, bool):
+        raise ChatInputError(where=where, detail="add_generation_prompt is no Boolean")
+    return chat.Conversation(
+        messages=row.get("messages", []),
+        add_generation_prompt=bool(flag),
+        tools=row.get("tools"),
+        documents=row.get("documents"),
+        variables={**variables, **more},
+    )
+
+
+def _refusal(error: TrlmError, number: int) -> Row:
+    finding: Row = dict(error.as_finding())
+    finding["where"] = finding["where"] or f"line {number}"
+    return {**finding, "line": number, **_index(error)}
+
+
+def _index(error: TrlmError) -> Row:
+    return {"index": error.facts["index"]} if "index" in error.facts else {}
