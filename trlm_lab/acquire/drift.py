@@ -18,18 +18,25 @@ from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.records import Snapshot
 from trlm_lab.errors import NotObservableError, SourceMissingError
 
+UNREVIEWED = "unreviewed"
 #: Documents larger than this are compared by their hash alone.
 _LARGEST_DOCUMENT = 32 << 20
 
 
 @dataclass(frozen=True)
 class FileChange:
-    """One file: `change` is added, removed or changed; `fields` are JSON pointers with values."""
+    """One file: `change` is added, removed or changed; `fields` are JSON pointers with values.
+
+    `content` is the id of what is there now: a Git blob or LFS object, or a SHA-256; empty where
+    nothing is. `review` says who found a documentary change to be one, and why.
+    """
 
     path: str
     change: str
     kind: str
+    content: str = ""
     fields: tuple[tuple[str, str, str], ...] = ()
+    review: str = ""
 
     def to_map(self) -> dict[str, Any]:
         """Canonical form."""
@@ -40,8 +47,8 @@ class FileChange:
 class Drift:
     """An observation of a source: what it was pinned to, what it is now, and every change.
 
-    `kind` of a change is `behaviour` (weights, configuration, tokenizer, template), `licence`, or
-    `documentary`; a documentary change stays unreviewed until a person has looked at it.
+    `kind` of a change is `behaviour` (weights, configuration, tokenizer, template), `licence`,
+    `unreviewed` (a card or picture that nobody has looked at), or `documentary` after a review.
     """
 
     pin: str
@@ -53,6 +60,11 @@ class Drift:
     def moved(self) -> bool:
         """Whether the name now means something else."""
         return self.pinned != self.observed or bool(self.changes)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing changed but what a reviewer found to be documentary."""
+        return all(c.kind == "documentary" for c in self.changes)
 
     @property
     def behaviour(self) -> bool:
@@ -115,21 +127,22 @@ def _change(
 ) -> FileChange:
     if path not in after:
         return FileChange(path, "removed", _kind(path))
+    content = after[path].lfs_sha256 or after[path].git_sha1
     if path not in before:
-        return FileChange(path, "added", _kind(path))
+        return FileChange(path, "added", _kind(path), content)
     if not path.endswith(".json") or after[path].size > _LARGEST_DOCUMENT:
-        return FileChange(path, "changed", _kind(path))
+        return FileChange(path, "changed", _kind(path), content)
     with tempfile.TemporaryDirectory() as aside:
         new = Path(aside) / "new.json"
         fetch(Fetch(client, source.repo, commit, after[path], new, lambda _: None))
-        return FileChange(path, "changed", _kind(path), _fields(snapshot, path, new))
+        return FileChange(path, "changed", _kind(path), content, _fields(snapshot, path, new))
 
 
 def _kind(path: str) -> str:
     if is_document(path):
-        return "licence" if "licen" in path.lower() or "policy" in path.lower() else "documentary"
+        return "licence" if "licen" in path.lower() or "policy" in path.lower() else UNREVIEWED
     # An unknown name affects behaviour until somebody says otherwise.
-    return "documentary" if name_use(path) == "bookkeeping" else "behaviour"
+    return UNREVIEWED if name_use(path) == "bookkeeping" else "behaviour"
 
 
 def _files_drift(snapshot: Snapshot, root: Path) -> Drift:
@@ -143,11 +156,12 @@ def _files_drift(snapshot: Snapshot, root: Path) -> Drift:
         path = root / name if root.is_dir() else root
         if not path.is_file():
             changes.append(FileChange(name, "removed", _kind(name)))
-        elif file_sha256(path) != sha256:
-            changes.append(FileChange(name, "changed", _kind(name), _fields(snapshot, name, path)))
+        elif (now := file_sha256(path)) != sha256:
+            fields = _fields(snapshot, name, path)
+            changes.append(FileChange(name, "changed", _kind(name), now, fields))
     names = [p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file()]
     added = sorted(n for n in names if n not in known and name_use(n) != "bookkeeping")
-    changes += [FileChange(name, "added", _kind(name)) for name in added]
+    changes += [FileChange(name, "added", _kind(name), file_sha256(root / name)) for name in added]
     observed = "other files" if changes else snapshot.snapshot_id
     return Drift(snapshot.pin.spelled, snapshot.snapshot_id, observed, tuple(changes))
 

@@ -167,6 +167,7 @@ from trlm_lab.errors.golden import (
     NativeCommandError,
 )
 from trlm_lab.errors.hub import (
+    DriftReviewError,
     HubChangedError,
     HubContentError,
     HubLimitError,
@@ -358,6 +359,7 @@ __all__ = [
     "DirectoryForeignError",
     "DoubleInsertionError",
     "DownloadError",
+    "DriftReviewError",
     "DuplicateNameError",
     "EngineMissingError",
     "EnvelopeMalformedError",

@@ -103,6 +103,14 @@ class NotObservableError(Refused):
     fix = "observe a Hub repository, a directory or a GGUF file"
 
 
+class DriftReviewError(Refused):
+    """A review of drift that is incomplete, or about something else."""
+
+    code = "DRIFT_REVIEW"
+    rule = "{detail}"
+    fix = "docs/acquisition.md has the form: path, content, reason and reviewer for every review"
+
+
 class NotAcquiredError(Refused):
     """A source of which no snapshot is in the cache."""
 

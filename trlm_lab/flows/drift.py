@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from trlm_lab.acquire import Drift, HubLimits, newest_snapshot, observe, recorded_pin
+from trlm_lab.acquire.drift_review import load_drift_reviews, reviewed
 from trlm_lab.base.home import trlm_home
 from trlm_lab.receipts import ReceiptStore
 
@@ -13,21 +14,27 @@ OBSERVATIONS = "observations"
 
 
 def observe_source(
-    spec: str, directory: Path | None = None, limits: HubLimits | None = None
+    spec: str,
+    directory: Path | None = None,
+    limits: HubLimits | None = None,
+    reviews: Path | None = None,
 ) -> tuple[Drift, str]:
     """Observe a source, and store the observation; returns it with its node id.
 
-    The node goes into the store at `directory`, or into the cache's own store of observations. An
-    existing promotion keeps its root: a new node has no parents there.
+    `reviews` names the changes that a person found to be documentary. The node goes into the store
+    at `directory`, or into the cache's own store of observations. An existing promotion keeps its
+    root: a new node has no parents there.
 
     Raises:
         SourceSpecError: no such form.
         NotAcquiredError: the source was never acquired here.
         NotObservableError: the source cannot drift.
+        DriftReviewError: a review is no form, or about something else.
         HubUnreachableError, HubNotFoundError: the Hub does not answer.
     """
     snapshot = newest_snapshot(recorded_pin(spec))
-    drift = observe(snapshot, spec, limits)
+    looked = load_drift_reviews(reviews) if reviews else ()
+    drift = reviewed(observe(snapshot, spec, limits), looked)
     store = ReceiptStore(directory or trlm_home() / OBSERVATIONS)
     observation = store.add(
         "observation", {"time_blob": store.put_value({"utc": datetime.now(UTC).isoformat()})}, []

@@ -2,14 +2,20 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.acquire.hub.conftest import QUICK, REPO, TREE, acquired
-from tests.acquire.hub.server import Repository
+from tests.acquire.hub.server import Repository, git_sha1
 from trlm_lab.acquire import Drift, acquire, newest_snapshot, observe, recorded_pin, verify_snapshot
 from trlm_lab.acquire.json_changes import json_changes
-from trlm_lab.errors import NotAcquiredError, NotObservableError, SourceMissingError
+from trlm_lab.errors import (
+    DriftReviewError,
+    NotAcquiredError,
+    NotObservableError,
+    SourceMissingError,
+)
 from trlm_lab.flows.drift import observe_source
 from trlm_lab.receipts import ReceiptStore, verify_store
 
@@ -41,12 +47,12 @@ def test_a_changed_eos_is_behaviour_and_named_by_field(tiny: Repository) -> None
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("README.md", "documentary"),
+        ("README.md", "unreviewed"),
         ("LICENSE", "licence"),
         ("additional_chat_templates/tools.jinja", "behaviour"),
         ("model.safetensors", "behaviour"),
         ("tokenizer.json", "behaviour"),
-        ("picture.png", "documentary"),
+        ("picture.png", "unreviewed"),
         ("unknown.yaml", "behaviour"),
         ("modeling_tiny.py", "behaviour"),
     ],
@@ -59,6 +65,46 @@ def test_every_kind_of_file(tiny: Repository, path: str, kind: str) -> None:
     assert (change.path, change.kind) == (path, kind)
     assert change.change == ("changed" if path in TREE else "added")
     assert seen.behaviour == (kind == "behaviour")
+
+
+def review_file(file: Path, **changes: Any) -> Path:
+    row = {
+        "path": "README.md",
+        "content": git_sha1(b"new"),
+        "reason": "a spelling correction",
+        "reviewer": "Ada",
+    }
+    file.write_text(json.dumps({"schema": "trlm.drift_review.v1", "reviews": [row | changes]}))
+    return file
+
+
+def test_a_card_is_documentary_only_after_review(tiny: Repository, tmp_path: Path) -> None:
+    acquired()
+    tiny.commit(TREE | {"README.md": b"new"})
+    assert not observe_source(SPEC, limits=QUICK)[0].settled
+    seen, _ = observe_source(SPEC, limits=QUICK, reviews=review_file(tmp_path / "r.json"))
+    assert seen.settled
+    assert seen.moved
+    assert seen.changes[0].review == "a spelling correction (Ada)"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"content": git_sha1(b"old")}, {"reason": ""}, {"reviewer": 1}, {"extra": "x"}],
+)
+def test_drift_review(tiny: Repository, tmp_path: Path, changes: dict[str, Any]) -> None:
+    acquired()
+    tiny.commit(TREE | {"README.md": b"new"})
+    with pytest.raises(DriftReviewError):
+        observe_source(SPEC, limits=QUICK, reviews=review_file(tmp_path / "r.json", **changes))
+
+
+def test_no_review_makes_behaviour_documentary(tiny: Repository, tmp_path: Path) -> None:
+    acquired()
+    tiny.commit(TREE | {"generation_config.json": b"{}"})
+    file = review_file(tmp_path / "r.json", path="generation_config.json", content=git_sha1(b"{}"))
+    with pytest.raises(DriftReviewError, match="behaviour"):
+        observe_source(SPEC, limits=QUICK, reviews=file)
 
 
 def test_a_removed_file(tiny: Repository) -> None:

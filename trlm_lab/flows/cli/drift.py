@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trlm_lab.flows.cli.output import emit_json, emit_table
 from trlm_lab.flows.cli.runs import Json
+
+if TYPE_CHECKING:
+    from trlm_lab.acquire import Drift
 
 
 def register(app: typer.Typer) -> None:
@@ -21,14 +24,18 @@ def drift(
     directory: Annotated[
         Path | None, typer.Option("--dir", help="Receipt store; the cache's own by default.")
     ] = None,
+    review: Annotated[
+        Path | None, typer.Option("--review", help="A reviewed file of documentary changes.")
+    ] = None,
     json: Json = False,
 ) -> int:
-    """Look at a source again and write an observation; a behaviour change exits with 1."""
+    """Look at a source again and write an observation; exits with 1 unless all is documentary."""
     from trlm_lab.flows.drift import observe_source
 
-    seen, node = observe_source(pin, directory)
+    seen, node = observe_source(pin, directory, reviews=review)
     if json:
-        emit_json(seen.to_map() | {"moved": seen.moved, "behaviour": seen.behaviour, "node": node})
+        facts = {"moved": seen.moved, "behaviour": seen.behaviour, "settled": seen.settled}
+        emit_json(seen.to_map() | facts | {"node": node})
     else:
         print(f"{seen.pin}: pinned {seen.pinned[:12]}, now {seen.observed[:12]}")
         rows = [
@@ -36,6 +43,7 @@ def drift(
                 "file": c.path,
                 "change": c.change,
                 "kind": c.kind,
+                "now": c.content[:12],
                 "field": pointer,
                 "was": old,
                 "is": new,
@@ -45,13 +53,13 @@ def drift(
         ]
         if rows:
             emit_table(rows)
-        print(_verdict(seen.moved, seen.behaviour))
-    return 1 if seen.behaviour else 0
+        print(_verdict(seen))
+    return 0 if seen.settled else 1
 
 
-def _verdict(moved: bool, behaviour: bool) -> str:
-    if behaviour:
+def _verdict(seen: Drift) -> str:
+    if seen.behaviour:
         return "behaviour changed: a new candidate identity; the old promotion stands as it is"
-    if moved:
-        return "moved; nothing that affects behaviour changed, documentary changes await review"
-    return "unchanged"
+    if not seen.settled:
+        return "nothing that affects behaviour changed; the rest awaits review (--review FILE)"
+    return "moved; every change was reviewed as documentary" if seen.moved else "unchanged"
