@@ -153,7 +153,7 @@ def test_a_case_with_a_mask_is_not_supported(
     require: Callable[[Runner], None], small_source: Source
 ) -> None:
     require(LlamaCppRunner())
-    masked = Case("masked", (1, 2), attention_mask=(0, 1))
+    masked = Case("masked", (1, 2), attention_mask=(1, 0))
     with LlamaCppRunner().open(Subject(model_dir=small_source.root)) as session:
         session.prepare([masked, *SUITE.cases])
         assert session.identity.name == "llama.cpp"

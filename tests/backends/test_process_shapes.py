@@ -21,7 +21,7 @@ def test_shapes_of_the_ladder() -> None:
     assert shapes.expected("layers.1.k_rope", 3).shape == (3, 2, 2)
     assert shapes.expected("layers.1.attn_probs", 3).shape == (4, 3, 3)
     assert shapes.expected("layers.0.v_proj", 3).shape == (3, 4)
-    assert shapes.expected("step4.layers.0.attn_probs", 3).shape == (4, 1, None)
+    assert shapes.expected("step4.layers.0.attn_probs", 3).shape == (4, 1, 8)
     assert shapes.expected("logits.topk_ids", 3).shape == (3, 20)
     for name in ("layers.2.input", "layer.0.input", "step0.step1.logits", "logits.chunk01"):
         with pytest.raises(UnknownNameError):

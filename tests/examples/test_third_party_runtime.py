@@ -77,7 +77,7 @@ def test_with_logits_alone_the_answer_is_an_interval(
 
 
 def test_what_it_cannot_do_it_says(small_source: Source) -> None:
-    masked = Case("masked", (1, 2), attention_mask=(0, 1))
+    masked = Case("masked", (1, 2), attention_mask=(1, 0))
     with runtime().open(Subject(model_dir=small_source.root)) as session:
         session.prepare([masked, *SUITE.cases])
         with pytest.raises(CaseNotSupportedError):
