@@ -12,6 +12,7 @@ import base64
 import hashlib
 import json
 import runpy
+import struct
 import sys
 import unicodedata
 import zlib
@@ -169,6 +170,43 @@ def scripts() -> list[tuple[int, int]]:
     return runs
 
 
+def by_first_byte(leading: Iterable[int]) -> Callable[[str], str]:
+    """A Precompiled normalizer that writes X for what begins with one of these bytes.
+
+    It takes clusters of fewer than six bytes as a whole, so that its answer shows their borders.
+    """
+    units = [0] * 1024
+    units[0] = 256 << 10
+    for byte in leading:
+        units[256 ^ byte] = (512 << 10) | (1 << 8) | byte
+        units[768 ^ byte] = 1 << 31
+    table = struct.pack("<1025I", 4096, *units) + b"X\0"
+    return norm.Precompiled(table).normalize_str
+
+
+def graphemes() -> dict[str, list[int]]:
+    """Sets that decide the borders of short grapheme clusters, by what the engine merges."""
+    letter, acute = by_first_byte([0x61]), by_first_byte([0xCC])
+    beyond = by_first_byte([b for b in range(0xC2, 0xF5) if b != 0xCC])
+    sign, acute_mark, stroke = by_first_byte([0xC2]), "\u0301", "\u094d"
+    joined = {ord(c) for c in CHARS if letter(f"a{c}") == "X"}
+    inner = [chr(c) for c in sorted(joined)]
+    ka = f"\u0915{acute_mark}"
+    found = {
+        "joined": joined,
+        "prepend": {ord(c) for c in CHARS[0x80:] if c not in inner and beyond(f"{c}a") == "X"},
+        "control": {ord(c) for c in CHARS if acute(f"{c}{acute_mark}\u0323") == f"{c}X"},
+        "pictographic": {
+            ord(c) for c in CHARS
+            if ord(c) not in joined and sign(f"\xa9\u200d{c}").startswith("X\u200d")
+        },
+        "consonant": {ord(c) for c in CHARS if beyond(f"{c}{stroke}{ka}").endswith(acute_mark)},
+        "linker": {ord(c) for c in inner if beyond(f"\u0915{c}{ka}").endswith(acute_mark)},
+        "middle": {ord(c) for c in inner if beyond(f"\u0915{stroke}{c}{ka}").endswith(acute_mark)},
+    }  # fmt: skip
+    return {f"grapheme_{name}": lengths(rows) for name, rows in found.items()}
+
+
 def lengths(found: Iterable[int]) -> list[int]:
     """A set as lengths of runs, alternately outside and inside."""
     out: list[int] = []
@@ -237,6 +275,7 @@ def probed() -> dict[str, Any]:
     tables["accents"] = lengths(removed(norm.StripAccents()))
     tables["nmt_removed"] = lengths(removed(norm.Nmt()))
     tables["nmt_space"] = lengths({ord(c) for c in CHARS if norm.Nmt().normalize_str(c) == " "})
+    tables |= graphemes()
     tables["lower"] = mapping(norm.Lowercase().normalize_str)
     tables["canonical"] = {c: t for c, t in canonical.items() if c not in hangul}
     tables["compatible"] = {

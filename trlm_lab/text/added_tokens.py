@@ -8,7 +8,7 @@ character (the search goes on behind it), `lstrip` and `rstrip` take the white s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from trlm_lab.text.coordinates import Span
@@ -42,17 +42,19 @@ class Matcher:
         for text, token in wanted:
             if text:
                 self._by_text.setdefault(text, token)
-        # Alternatives are tried in order, so that the longest of one place is the one found.
-        longest = sorted(self._by_text, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, longest))) if longest else None
+        lengths: dict[str, set[int]] = {}
+        for text in self._by_text:
+            lengths.setdefault(text[0], set()).add(len(text))
+        #: By the first scalar, the longest first; thousands of tokens have few lengths.
+        self._lengths = {first: sorted(rows, reverse=True) for first, rows in lengths.items()}
+        firsts = "".join(map(re.escape, self._lengths))
+        self._first = re.compile(f"[{firsts}]") if firsts else None
 
     def split(self, text: str, allowed: Allowed | None = None) -> list[Found]:
         """The whole text in pieces, each an added token's id or None with its scalars."""
         out: list[Found] = []
         done = 0
-        for match in self._pattern.finditer(text) if self._pattern else ():
-            token = self._by_text[match[0]]
-            start, end = match.span()
+        for token, start, end in self._found(text):
             if allowed and not allowed(token, start, end):
                 continue
             if token.single_word and _inside_word(text, start, end):
@@ -68,6 +70,19 @@ class Matcher:
         if done != len(text):
             out.append((None, (done, len(text))))
         return out
+
+    def _found(self, text: str) -> Iterator[tuple[AddedToken, int, int]]:
+        """Matches from left to right, the longest of one place, none inside another."""
+        at = self._first.search(text) if self._first else None
+        while self._first and at:
+            start = end = at.start()
+            for length in self._lengths[text[start]]:
+                token = self._by_text.get(text[start : start + length])
+                if token and start + length <= len(text):
+                    end = start + length
+                    yield token, start, end
+                    break
+            at = self._first.search(text, max(end, start + 1))
 
 
 def matchers(

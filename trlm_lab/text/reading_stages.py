@@ -7,6 +7,7 @@ from typing import Any
 
 from trlm_lab.errors import TokenizerKindError
 from trlm_lab.text import decoders, normalizers, pre_tokenizers
+from trlm_lab.text.charsmap import Charsmap, CharsmapError
 from trlm_lab.text.fields import Fields, escaped, shown
 from trlm_lab.text.pattern import Pattern, expression, literal
 from trlm_lab.text.post_processors import PostProcessor, Template, TrimOffsets, inserted
@@ -92,7 +93,15 @@ def _replace(row: Fields) -> normalizers.Replace:
     return normalizers.Replace(_pattern(row), row.text("content"))
 
 
+def _precompiled(row: Fields) -> Charsmap:
+    try:
+        return Charsmap.read(row.text("precompiled_charsmap"))
+    except CharsmapError as error:
+        raise row.fault("precompiled_charsmap", f"the table of characters: {error}") from error
+
+
 _NORMALIZERS: _Readers = {
+    "Precompiled": _precompiled,
     "NFC": _form,
     "NFD": _form,
     "NFKC": _form,

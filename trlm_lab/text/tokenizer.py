@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -140,7 +141,7 @@ class _Run:
         self, owner: Tokenizer, text: str, content: Sequence[Span], *, trace: bool
     ) -> None:
         self._owner, self._text, self._trace = owner, text, trace
-        self._content = sorted(content)
+        self._content = _merged(content)
         self.stages: list[Stage] = []
 
     def tokens(self, insert: bool) -> tuple[list[Token], str]:
@@ -186,7 +187,8 @@ class _Run:
         return allowed
 
     def _is_content(self, span: Span) -> bool:
-        return any(start < span[1] and span[0] < end for start, end in self._content)
+        at = bisect_left(self._content, (span[1], 0)) - 1
+        return at >= 0 and span[0] < self._content[at][1]
 
     def _model(self, piece: Piece) -> list[Token]:
         one, number = piece
@@ -221,6 +223,17 @@ class _Run:
         if self._trace:
             rows = (StagePiece(token.text, token.span, token.id) for token in tokens)
             self.stages.append(Stage(pointer, kind, tuple(rows)))
+
+
+def _merged(spans: Sequence[Span]) -> list[Span]:
+    """Disjoint spans, ascending."""
+    out: list[Span] = []
+    for start, end in sorted(spans):
+        if out and start <= out[-1][1]:
+            out[-1] = (out[-1][0], max(end, out[-1][1]))
+        else:
+            out.append((start, end))
+    return out
 
 
 def _renumbered(pieces: list[Piece]) -> tuple[list[Piece], str]:

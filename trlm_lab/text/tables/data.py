@@ -2,7 +2,7 @@
 
 ENGINE = "tokenizers 0.23.3"
 #: Of the JSON form of all tables, keys sorted, no spaces.
-SHA256 = "87d66b6e38b145264635c06f680aa75cf02ed1cc7db41f901bef7c02d1f17fe9"
+SHA256 = "5953084e318957cd67a3076f8ba8bfdc71e141b7bf77e706b0ef00d6107f80e3"
 PACKED = {
     "accents": (
         "c-nQ8VRGFt2!t=h4}lPp&eG}quhHE_X*21(N$h7!u)qiMuU*I7!(uPn7BwxGx&Go^ZW}*tc`Wc&TpCVmD_k^5oAj"
@@ -535,6 +535,54 @@ PACKED = {
         "+y38s*^4cG;H0U2{5j5)!W6H&lBaO9Y@ee!j3Hedow1)KxJ1d|ys8!!ikx=JnuWO0%uupFYx0TpGflA+9!m4J$_f"
         "$Jf<5l~U8E*YvWxgAi^9VQqGDaq0$!#XFq-N{x!mM$5VJ;~iqhC)iRlF6`iNn5&~l@c5AzkY1Q|82_I`s{4WIsWX"
         "N;iTH}zba1ZLeAx9r-@U{{H!#8hf^&4+$pZfna3&j;(y9q9(;CMa)zIsNRGx_>Bj$>IF-Jf-e+g<?!W&Z>(xV@"
+    ),
+    "grapheme_consonant": (
+        "c-mc1$#KLm3~LAvULvJhGU>mK0P^m5CJ)IVMI7``WGv($4I5Fq9AR(_k0VjYLfpbzpz|G2e}Nss`QLtdSL@583f)"
+        "NA1RG-q^*%KXORqdZF$HjzS7~Oj0?pwif#3*5QVtudB<$k3=-F|OzC@_SM1cb*7iZ+9q5e3X7AeH$BIS02FS*||L"
+        "FSZ8O7K~+x8(d&y4LYzjJb6%)APa~8>WKOWsd;e2;I4l-*xF^Woz%>KS?l6GX"
+    ),
+    "grapheme_control": (
+        "c-kF|(G9>r2tpU)!&B6AmZtl!QEW64$iv4Fj!8t|Xm!RU%vt9~uIvyE4o)F!Iya_JS0##@2S=93@Ww^Y4W9phiMu"
+        "}^Wh#y5@%IA&qZo$"
+    ),
+    "grapheme_joined": (
+        "c-n1MSB@+>47-p&tmJT(#oqrKOHzI{c$h_ZO_!4-26_J3>kKm=zH98^D@N8Zef&K(Hhyg68IIB7)HLoM3lF#C2%d"
+        "_GIO7_3*BKWdgh(u#UIR~!47?N<)47Uyj8m(2m=5t7_;TOs3Y5q(ah0BfrTV@t2>iChE2Sga&zAFQh~bJr0QP@LH"
+        "n%ClWaNwB9X6FeCnl=iA$u!4ZuYD2U(2S0jwyujzxMoqV~9O9xt<<}?4aat<oI(>uTI9^V+RlKcfxcYnJxh{cX1o"
+        "Ct(VGs3>_i-kOqr#i8+jvoAvHV0&a5E4;j2o4+_FDZ(gb?M^K`T)az-mG?|gflD_u2%(FdoM$%8*M}8CApaX4WQg"
+        "yN{(wed&hSd_g$zgx|VBiEbRmZ(ad&LBqSW2e6iv?GS+F8P3t8I$Pf*v?hfyRH*7%3{f9Fkm9ax7U^raF+ri-Tk="
+        ")}Le=mFd-7vN>VGRQ4!#$<mFMv@r*cbEnyvUB!;A-qSZ0nOc*|xEjHd)Y@v83Yqk2G^)j*wK-bM5E5u_FtBAE9A|"
+        "~<r=aBd#33W8OQDUrSaV1PV-cC{=AbB;Jk8a(QgZ#dLnykpQlIO8x3n6s$k+X@peFxaN|f}tm?z9*>g3Sfg)_e2I"
+        "xV)O%WRGrpWZ=kU|A1a{#<q0744?)2=)}>loD4gwE&k=+r3&iOz7U#neLSMitkQ@TJ<JCJ&eIlf7s5$EIbu?+sWi"
+        "R;YlLR%k#K}h$_3`i;$B9*t=Ek68hY5g&K)|P1n^$Go409H7$?&WM9TfdilKiiKJfB$7%xFD<1%x>Rv6zuJ#0jP<"
+        "k)j!Wka{9WQsPe1h;D1hmgBUPM6aL^+88|BL?p570?JGy"
+    ),
+    "grapheme_linker": (
+        "c-mb}TMoc52)fWdRD85&S$6+xOzdA{0wM%o!_ue6s?j2@{a`sSy4{;HKx0BG)`&z6%ckSlR9Z!uxhSy4OE#R3dQ#"
+        "#Nh3^L}{2H$"
+    ),
+    "grapheme_middle": (
+        "c-nPUQL-B`2)mF!jKN@^rPKRgqe$T7bvm8A&D*uTLIOd4g`Xj^#)>^+EZ1Rs2tTVY8Ik{F*cmII97|JhdU#$qVng"
+        "wk&cqp4aC)C{^OF#k+rnGTYY)@B+1Rv&-CSQ|zo<42&ua#d34FYnXpa;Q6kKgPR}&%l_TsgMG8!21M&x^BH%@*N0"
+        "XpOxWHk#&)C!U?0?NffRui!KL>2p##Ybau81l=0bu#szBd4gX{|LNYfnr>0c;wXi0HMrw1-Sr?5sFviF>a2=0x%U"
+        "gmSnsGRX$!W^RvlBQSaQ*-e97D5EDACVK)URXs$}P8>Pf3Leja~&0GXh)p(0Htym{^qR8z;buqpQpwTNO^rFFhaP"
+        "CZme3nVR3f~DGP*(7<y#b2A#=@yEyBC$AUJ8&q$$X}gy;$0t(1|@`;=BRodimDKYE!*<nLW8E@DB^f;^`~kuIy)Q"
+        "Y5SgvpUe-or5gci?6f6Tr$xcfqdRX^3d#<KTy1HSu_fA5MlL|o^D#KwU(`Z_ZOuP*K>MUk*j!>4guS#A)?j@tsZK"
+        "$Gr@YN7v%Ud}`3C03#lgisF}TO%wF5zJ%L9F9e>fAA`Crv-iC-2G4hOd1rbcVaBAr3q98y2}>92+rV^42nP@bJXe"
+        "QD332yr$&QY$3i?e_DX8j(xiMDe#0UxYq4{fCb+Kfm(~mR!51WlqFh4r(izb$)tMVrMea8x&5S*$>^Oa!)H_gjro"
+        "w@ek)+CA$Ya=bwJ`#2fifd;-~LSZ$P_xo17qs&g?D#2j_zfLnG^#1w@oP8Z{+rE(}m(wQZTv>JOk5w|UZqdyN>D)"
+        "JzPIUzSLrdT%Rq;ih4^|~q5`z-eHLtw7YNuOd<W0%VSLN9G5*Yu;l@GOkfAz%d^8Ru@y%T$Yzjp2Vie>;Ew0Xc_X"
+        "A^"
+    ),
+    "grapheme_pictographic": (
+        "c-l=;(Xj*}2y2KBKvAsa=JnskBN1<Ic4XHjBoO`BI$|<wrS4rX^9pVY5uZn;zC&Eb+7+3%#e9gNc8DFY_%HwzRkb"
+        "3?8{CkU&s8H!?+2GlRt)|}6@(t*;VoZLqN~oJHaan-%c4u;m13_<EcWo*i8tGW;#u7pGbprZ#B2m7$AjM!-D6UlF"
+        "O1EO)}TX>wpZ=bpVv#jnl{xbdw^0UAfB|L=do$9`8^81O4s!xvBWpgI0R>qd%&eXFiR#K@~`*h`=E(Hl~{nVdbT^"
+        "dPuav~UyZMI6-TpV%LHh^l_Y*P{hFBzR&6aTJK1gGYQ8$zL8*yp5|dPgf>H0x^G<zW6Sn&v5N=0tCTdD@7GV*X)-"
+        "66cbo$>vo&k)`"
+    ),
+    "grapheme_prepend": (
+        "c-j?=(G9>r2tpU)LxuC~EKT=cqY{%BK=IAPMx*i|p=ZGn3KJ_cxj?s4w!SHOeabpHZg^O=Z*I6I(OD>(_xl0EauY%"
     ),
     "lower": (
         "c-lpq$yQt2l12aJwzF}mQT|QV`SN957bC|2guqk=ArKZIWGo6}45&bWN*V@ZJo1{#xR0Cey!#1{SaT^~Z_NP_u}<"
