@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from trlm_lab.chat import limits
-from trlm_lab.chat.budget import Budget
+from trlm_lab.chat.arithmetic import add_up, arithmetic
 from trlm_lab.chat.filters import UNMARKED
 from trlm_lab.chat.functions import call_function
 from trlm_lab.chat.ir import Node
@@ -89,7 +88,7 @@ def _add(state: State, node: Node) -> Any:
         if texts is not None and _chain(value):
             texts.append(value)
             continue
-        total = _sum(joined(texts) if texts else total, value, state.budget)
+        total = add_up(joined(texts) if texts else total, value, state.budget)
         texts = _chain(total)
     if texts is None:
         return total
@@ -102,15 +101,6 @@ def _chain(value: Any) -> list[Text] | None:
     return [value] if type(value) is Text else None
 
 
-def _sum(left: Any, right: Any, budget: Budget) -> Any:
-    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
-        budget.charge(len(left) + len(right))
-    if isinstance(left, str) and isinstance(right, str):
-        budget.text(len(left) + 5 * len(right))
-    total = left + right
-    return budget.integer(total) if isinstance(total, int) else total
-
-
 def _concat(state: State, node: Node) -> Any:
     texts = [to_text(value, state.budget) for value in _all(state, node[2])]
     state.budget.text(sum(map(len, texts)))
@@ -120,55 +110,6 @@ def _concat(state: State, node: Node) -> Any:
 def _arith(state: State, node: Node) -> Any:
     left, right = evaluate(state, node[3]), evaluate(state, node[4])
     return arithmetic(node[2], left, right, state.budget)
-
-
-def arithmetic(op: str, left: Any, right: Any, budget: Budget) -> Any:
-    """- * / // % ** with bounded results.
-
-    Raises:
-        TemplateUnsupportedError: `%` on a text, which is Python's printf.
-        TemplateLimitError: a result beyond the bounds.
-    """
-    if op == "%" and isinstance(left, str):
-        raise TemplateUnsupportedError(construct="% on a text")
-    if op == "*":
-        _bound_product(left, right, budget)
-    if op == "**":
-        _bound_power(left, right, budget)
-    result = _ARITHMETIC[op](left, right)
-    return budget.integer(result) if isinstance(result, int) else result
-
-
-def _bound_product(left: Any, right: Any, budget: Budget) -> None:
-    for held, times in ((left, right), (right, left)):
-        if isinstance(held, SafeText):
-            raise TemplateUnsupportedError(construct="* on a text marked safe")
-        if isinstance(held, (str, list, tuple)) and isinstance(times, int):
-            size = len(held) * max(0, times)
-            budget.text(size)
-            budget.charge(0 if isinstance(held, str) else size)
-
-
-def _bound_power(left: Any, right: Any, budget: Budget) -> None:
-    if isinstance(left, int) and isinstance(right, int) and abs(left) > 1 and right > 64:
-        budget.integer(limits.MAX_INTEGER + 1)
-
-
-def _power(left: Any, right: Any) -> Any:
-    result = left**right
-    if isinstance(result, complex):
-        raise ValueError("a complex power")
-    return result
-
-
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-    "**": _power,
-}
 
 
 def _neg(state: State, node: Node) -> Any:

@@ -1,0 +1,70 @@
+"""Arithmetic of templates, with results that stay within the bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from trlm_lab.chat import limits
+from trlm_lab.chat.budget import Budget
+from trlm_lab.chat.owned_text import SafeText
+from trlm_lab.errors import TemplateUnsupportedError
+
+
+def add_up(left: Any, right: Any, budget: Budget) -> Any:
+    """`left + right`: numbers, texts, lists."""
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        budget.charge(len(left) + len(right))
+    if isinstance(left, str) and isinstance(right, str):
+        budget.text(len(left) + 5 * len(right))
+    made = left + right
+    return budget.integer(made) if isinstance(made, int) else made
+
+
+def arithmetic(op: str, left: Any, right: Any, budget: Budget) -> Any:
+    """- * / // % ** with bounded results.
+
+    Raises:
+        TemplateUnsupportedError: `%` on a text, which is Python's printf.
+        TemplateLimitError: a result beyond the bounds.
+    """
+    if op == "%" and isinstance(left, str):
+        raise TemplateUnsupportedError(construct="% on a text")
+    if op == "*":
+        _bound_product(left, right, budget)
+    if op == "**":
+        _bound_power(left, right, budget)
+    result = _ARITHMETIC[op](left, right)
+    return budget.integer(result) if isinstance(result, int) else result
+
+
+def _bound_product(left: Any, right: Any, budget: Budget) -> None:
+    for held, times in ((left, right), (right, left)):
+        if isinstance(held, SafeText):
+            raise TemplateUnsupportedError(construct="* on a text marked safe")
+        if isinstance(held, (str, list, tuple)) and isinstance(times, int):
+            size = len(held) * max(0, times)
+            budget.text(size)
+            budget.charge(0 if isinstance(held, str) else size)
+
+
+def _bound_power(left: Any, right: Any, budget: Budget) -> None:
+    if isinstance(left, int) and isinstance(right, int) and abs(left) > 1 and right > 64:
+        budget.integer(limits.MAX_INTEGER + 1)
+
+
+def _power(left: Any, right: Any) -> Any:
+    result = left**right
+    if isinstance(result, complex):
+        raise ValueError("a complex power")
+    return result
+
+
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "**": _power,
+}
