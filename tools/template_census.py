@@ -27,8 +27,22 @@ from trlm_lab.errors import TrlmError
 
 VARIABLES: tuple[dict[str, Any], ...] = (
     {"bos_token": "<s>", "eos_token": "</s>"},
-    {"bos_token": "", "eos_token": "<e>", "strftime_now": "01 Jan 2025", "enable_thinking": False},
+    {
+        "bos_token": "",
+        "eos_token": "<e>",
+        "strftime_now": "01 Jan 2025",
+        "enable_thinking": False,
+        "functions": "[]",
+        "datetime": "today",
+    },
 )
+PLAIN_TOOLS = [
+    {
+        "name": "weather",
+        "description": "d",
+        "parameters": {"properties": {"city": {"type": "string", "description": "c"}}},
+    }
+]
 MORE: dict[str, list[Any]] = {
     "spaces at the end": [{"role": "user", "content": "a  \n\n"}],
     "sharp s": [{"role": "user", "content": "ß ŉ ǅ"}, {"role": "assistant", "content": ""}],
@@ -71,7 +85,9 @@ def judged(source: str) -> Counter[str]:
     """same, refused by both, or different; over all conversations."""
     ir, counts = compile_template(source).ir, Counter[str]()
     talks = {**CONVERSATIONS, **MORE}
-    choices = itertools.product(talks.values(), (False, True), (None, TOOLS), VARIABLES)
+    choices = itertools.product(
+        talks.values(), (False, True), (None, TOOLS, PLAIN_TOOLS), VARIABLES
+    )
     for messages, prompt, tools, variables in choices:
         given = Conversation(messages, prompt, tools=tools, variables=variables)
         ours = outcome(lambda given=given: render(ir, given).text)
