@@ -49,6 +49,7 @@ class NodeSchemaError(Refused):
     """A receipt node of another form than its type has."""
 
     code = "NODE_SCHEMA"
+    fix = "write nodes as docs/formats/identity.md has them, with the version that knows the type"
 
 
 class NodeTypeError(NodeSchemaError):
