@@ -62,7 +62,7 @@ def test_the_stop_token_is_read_in_all_its_places(tree: Tree, defaults: Any) -> 
         "processor_config.json#/eos_token": "<|stop|>",
         "provenance.cbor#/gguf/fields/tokenizer.ggml.eos_token_id": 3,
         "tokenizer_config.json#/chat_template": ["<|stop|>"],
-        "README.md#line 2": "[3]",
+        "README.md#line 2": "eos_token_id=3",
     }
     assert column(receipt, "eos_token_id").source == [3]
     assert column(receipt, "eos_token_id").chosen == [3]
@@ -95,6 +95,28 @@ ONE_PLACE: dict[str, tuple[dict[str, Any], Plant | None, str]] = {
     "a template's file": (
         {"tokenizer_config": {"chat_template": "a"}},
         lambda r: extra(r, "chat_template.json", {"chat_template": "b"}), "TEMPLATE_AMBIGUOUS",
+    ),
+    "a processor's other file": (
+        {"tokenizer_config": {"chat_template": "a"}},
+        lambda r: extra(r, "preprocessor_config.json", {"chat_template": "b"}),
+        "TEMPLATE_AMBIGUOUS",
+    ),
+    "a processor's map of templates": (
+        {"tokenizer_config": {"chat_template": "a"}},
+        lambda r: extra(r, "processor_config.json", {"chat_template": {"x/y": "a", "tool": "b"}}),
+        "TEMPLATE_AMBIGUOUS",
+    ),
+    "a processor's template that ends turns otherwise": (
+        {}, lambda r: extra(r, "processor_config.json", {"chat_template": template("'<|turn|>'")}),
+        "EOS_CONFLICT",
+    ),
+    "a map of templates with a number": (
+        {}, lambda r: extra(r, "chat_template.json", {"chat_template": {"a": 1}}),
+        "TEMPLATE_SYNTAX",
+    ),
+    "a GGUF template with a name": (
+        {"tokenizer_config": {"chat_template": "a"}},
+        lambda r: provenance(r, tokenizer__chat_template__tool="b"), "TEMPLATE_AMBIGUOUS",
     ),
     "a template that is a number": (
         {"tokenizer_config": {"chat_template": 5}}, None, "TEMPLATE_SYNTAX"
@@ -204,6 +226,7 @@ AGREEING: dict[str, tuple[dict[str, Any], Plant | None]] = {
     "one text in three places": (
         {"tokenizer_config": {"chat_template": "a"}},
         lambda r: (extra(r, "chat_template.jinja", "a"),
+                   extra(r, "processor_config.json", {"chat_template": {"default": "a"}}),
                    extra(r, "chat_template.json", {"chat_template": "a"}))[0],
     ),
     "a card that shows the template's turns": (

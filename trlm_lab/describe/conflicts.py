@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trlm_lab.base.records import SourceDefaults
+from trlm_lab.describe.card_conflicts import card_evidence, card_notes
 from trlm_lab.describe.compared import Compared, Findings
 from trlm_lab.describe.declarations import ROLES, Documents, read_documents
 from trlm_lab.describe.receipt import ConflictReceipt
@@ -76,7 +77,8 @@ def compare_declarations(
         evidence.append(row)
         if ids:
             chosen[role] = ids
-    evidence += [template_evidence(compared), licence(compared)]
+    evidence += [template_evidence(compared), licence(compared), *card_evidence(compared)]
+    card_notes(compared)
     columns = tuple(replace(e, source=supplied.get(e.field, e.source)) for e in evidence)
     receipt = ConflictReceipt(columns, tuple(findings.rows), chosen)
     return resolved(receipt, resolutions, documents, vocab)

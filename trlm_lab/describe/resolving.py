@@ -97,8 +97,11 @@ def _value(
         return ids
     if finding.field == "chat_template" and finding.code.endswith((*_ENDINGS, "_AMBIGUOUS")):
         declared = next(e for e in receipt.evidence if e.field == "chat_template")
-        places = [d.place for d in declared.publisher if not d.pointer.startswith("line")]
-        if value not in places:
-            raise refuse(f"{value!r} is none of {places}")
+        places: list[str | None] = [
+            d.place for d in declared.publisher if not d.pointer.startswith("line")
+        ]
+        # Where no file declares a template, the choice can only be that there is none.
+        if value not in (places or [None]):
+            raise refuse(f"{value!r} is none of {places or [None]}")
         return value
     raise refuse(f"{finding.code} cannot be settled by a choice")

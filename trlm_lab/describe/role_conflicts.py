@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from trlm_lab.base.config_bounds import shown
+from trlm_lab.describe.card_conflicts import card_role
 from trlm_lab.describe.compared import Compared
-from trlm_lab.describe.declarations import Declared, declared_ids
+from trlm_lab.describe.declarations import ROLES, Declared, declared_ids
 from trlm_lab.describe.receipt import NOTE, Declaration, Evidence
 from trlm_lab.describe.vocabulary import is_id
 
@@ -24,7 +25,7 @@ def role_evidence(role: str, compared: Compared) -> tuple[Evidence, tuple[int, .
         details += _word_details(rows, compared)
         details += _template_details(ids, compared)
         details += _source_details(ids, compared)
-    publisher += _card(role, ids, compared)
+    publisher += card_role(role, _declared(compared), compared)
     if details:
         place = publisher[0].place if publisher else "config.json"
         findings.add(f"{role.upper()}_CONFLICT", place, "; ".join(details), field)
@@ -37,6 +38,11 @@ def role_evidence(role: str, compared: Compared) -> tuple[Evidence, tuple[int, .
         return Evidence(field, tuple(publisher), undefined="no file declares it"), ()
     _ordinary(role, ids, compared)
     return Evidence(field, tuple(publisher), chosen=list(ids)), ids
+
+
+def _declared(compared: Compared) -> dict[str, tuple[int, ...]]:
+    rows = {role: declared_ids(compared.documents, compared.vocab, role) for role in ROLES}
+    return {r: tuple(sorted({i for row in rows[r] for i in row.ids or ()})) for r in ROLES}
 
 
 def _details(rows: list[Declared]) -> list[str]:
@@ -110,23 +116,6 @@ def _source_details(ids: tuple[int, ...], compared: Compared) -> list[str]:
     if value is None or not ids or set(source) == set(ids):
         return []
     return [f"the source framework stops at {source}, the files say {list(ids)}"]
-
-
-def _card(role: str, ids: tuple[int, ...], compared: Compared) -> list[Declaration]:
-    """What the model card's code assigns; another id than the files declare is a conflict."""
-    card, vocab, found = compared.documents.card, compared.vocab, []
-    stated = [(line, f"{list(values)}", set(values)) for line, r, values in card.ids if r == role]
-    for line, named, text in card.texts:
-        number = vocab.id_of(text)
-        if named == role and compared.documents.tokenizer:
-            stated.append((line, text, set() if number is None else {number}))
-    for line, said, numbers in stated:
-        found.append(Declaration(card.name, f"line {line}", said))
-        if ids and (not numbers or not numbers <= set(ids)):
-            detail = f"the model card's example says {said}, the files say {list(ids)}"
-            place = f"{card.name}, line {line}"
-            compared.findings.add("MODEL_CARD_CONFLICT", place, detail, f"{role}_token_id")
-    return found
 
 
 def _ordinary(role: str, ids: tuple[int, ...], compared: Compared) -> None:

@@ -50,10 +50,11 @@ def declared_templates(documents: Any) -> list[DeclaredTemplate]:
         if path.exists():
             name = path.relative_to(documents.root).as_posix()
             found.append(_from_bytes(name, read_plain(path)))
-    value = documents.gguf.get("tokenizer.chat_template")
-    if isinstance(value, str):
-        pointer = "/gguf/fields/tokenizer.chat_template"
-        found.append(DeclaredTemplate("provenance.cbor", pointer, value))
+    for key, value in sorted(documents.gguf.items()):
+        # Source: the GGUF specification's keys, with further templates by their names.
+        if (key + ".").startswith("tokenizer.chat_template.") and isinstance(value, str):
+            pointer = f"/gguf/fields/{key}"
+            found.append(_bounded(DeclaredTemplate("provenance.cbor", pointer, value)))
     return found
 
 
@@ -62,6 +63,9 @@ def _inside(file: str, raw: Any) -> list[DeclaredTemplate]:
         return []
     if isinstance(raw, str):
         return [_bounded(DeclaredTemplate(file, "/chat_template", raw))]
+    if isinstance(raw, dict):
+        # A processor saves several templates as a map of their names.
+        return [template for name in raw for template in _named(file, name, raw[name])]
     if not isinstance(raw, list):
         detail = f"a {type(raw).__name__}, neither a template nor a list of named ones"
         return [DeclaredTemplate(file, "/chat_template", "", detail)]
@@ -74,6 +78,13 @@ def _inside(file: str, raw: Any) -> list[DeclaredTemplate]:
         else:
             found.append(DeclaredTemplate(file, pointer, "", "the entry holds no template"))
     return found
+
+
+def _named(file: str, name: str, text: Any) -> list[DeclaredTemplate]:
+    pointer = "/chat_template/" + name.replace("~", "~0").replace("/", "~1")
+    if isinstance(text, str):
+        return [_bounded(DeclaredTemplate(file, pointer, text))]
+    return [DeclaredTemplate(file, pointer, "", "the entry holds no template")]
 
 
 def _from_bytes(name: str, data: bytes) -> DeclaredTemplate:

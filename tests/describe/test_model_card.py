@@ -1,0 +1,361 @@
+"""The examples of a model card against template, vocabulary and ids: right, wrong and hostile."""
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.describe.test_evidence import column, places, template
+from trlm_lab import errors
+from trlm_lab.base import canon
+from trlm_lab.describe import ConflictReceipt, detect_conflicts, load_resolution
+from trlm_lab.describe.card_text import MAX_BYTES
+from trlm_lab.describe.fixes import fix_of
+from trlm_lab.describe.model_card import MAX_STATEMENTS
+
+Tree = Callable[..., Path]
+TURN = {"tokenizer_config": {"chat_template": template("eos_token")}}
+
+
+def judged(root: Path, card: str | bytes, name: str = "README.md") -> ConflictReceipt:
+    (root / name).write_bytes(card if isinstance(card, bytes) else card.encode())
+    receipt = detect_conflicts(root)
+    canon.encode(receipt.to_map())
+    return receipt
+
+
+def found(receipt: ConflictReceipt) -> list[tuple[str, str, str]]:
+    return [(f.code, f.level, f.where) for f in receipt.findings if f.code != "LICENCE_MISSING"]
+
+
+def fenced(code: str, language: str = "python") -> str:
+    return f"# A model\n\n```{language}\n{code}\n```\n"
+
+
+WRONG = {
+    "a keyword": fenced("generate(x, eos_token_id=4)"),
+    "a list that leaves one out": fenced("generate(x, eos_token_id=[3, 4])"),
+    "a list over several lines": fenced("generate(\n  eos_token_id=[\n    4,\n  ],\n)"),
+    "JSON": fenced('{"eos_token": "<|turn|>"}', "json"),
+    "JSON with an object": fenced('{"eos_token": {"content": "<|turn|>", "lstrip": false}}'),
+    "JSON in a shell": fenced('curl -d "{\\"stop\\": \\"<|turn|>\\"}"', "sh"),
+    "a call": fenced('tokenizer.eos_token = AddedToken("<|turn|>", special=True)'),
+    "a lookup": fenced('eos_token_id=[t.eos_token_id, t.convert_tokens_to_ids("<|turn|>")]'),
+    "YAML without quotes": fenced("eos_token: <|turn|>", "yaml"),
+    "a stop that is another token": fenced('stop=["<|turn|>"]'),
+    "a stop beside a right one": fenced('stop=["<|stop|>", "<|turn|>"]'),
+    "a stop that no vocabulary has": fenced('stop="<|im_end|>"'),
+    "a stop by its id": fenced("SamplingParams(stop_token_ids=[4])"),
+    "stop strings": fenced("generate(stop_strings=['<|turn|>'])"),
+    "a build file": fenced('PARAMETER stop "<|turn|>"', ""),
+    "a build file without quotes": fenced("PARAMETER stop <|turn|>", ""),
+    "another fence": "~~~~\n```\neos_token_id=4\n~~~~\n",
+    "a fence in a list": "- so:\n\n   ```\n   eos_token_id=4\n   ```\n",
+    "a fence in a quotation": "> ```\n> eos_token_id=4\n> ```\n",
+    "a fence without its end": "```\neos_token_id=4\n",
+    "inline code": "Give `eos_token_id=4` to stop at a turn.\n",
+    "double ticks": "Give ``eos_token_id=4`` to stop at a turn.\n",
+    "carriage returns": fenced("eos_token_id=4").replace("\n", "\r\n"),
+    "a negative id": fenced("eos_token_id=-1"),
+    "an id of 19 digits": fenced("eos_token_id=9223372036854775809"),
+    "the front matter": '---\ninference:\n  parameters:\n    stop: ["<|turn|>"]\n---\n',
+    "the front matter, line by line": (
+        "---\r\ninference:\r\n  parameters:\r\n    stop:\r\n    - <|turn|>\r\n---\r\n"
+    ),
+    "the front matter, with quoted keys": (
+        '---\n"inference": {"parameters": {"eos_token_id": 4}}\n---\n'
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_example_with_another_stop_is_one_conflict(tree: Tree, name: str) -> None:
+    receipt = judged(tree(), WRONG[name])
+    assert [f.code for f in receipt.stops] == ["MODEL_CARD_CONFLICT"]
+    stop = receipt.stops[0]
+    assert (stop.field, receipt.verdict) == ("eos_token_id", "stop")
+    quote = next(v for k, v in places(receipt, "eos_token_id").items() if k.startswith("README"))
+    assert stop.where.replace(", ", "#") in places(receipt, "eos_token_id")
+    assert quote in detail_of(receipt)
+    assert column(receipt, "eos_token_id").chosen is None
+
+
+def detail_of(receipt: ConflictReceipt) -> str:
+    # A quotation stands in a message as `repr` writes it.
+    return receipt.stops[0].detail.replace("\\\\", "\\").replace("\\'", "'")
+
+
+ROLES = {"bos": (2, "<|start|>"), "eos": (3, "<|stop|>"), "pad": (4, "<|turn|>")}
+FORMS = {
+    "{name}_id={number}": True,
+    '"{name}_id": {number},': True,
+    "{name}_id = [{number}]": True,
+    '{name}="{text}"': True,
+    "tokenizer.{name} = '{text}'": True,
+    '"{name}": {{"content": "{text}"}}': True,
+    "{name}_id == {number}": False,
+    "my_{name}_id={number}": False,
+    "{name}_ids={number}": False,
+    "{name}_id=f({number})": False,
+}
+PLACES = {
+    "block": fenced("CODE"),
+    "inline": "Use `CODE` here.\n",
+    "prose": "Use CODE here.\n",
+    "indented": "Text\n\n    CODE\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("role", "form", "place", "right"), [*itertools.product(ROLES, FORMS, PLACES, (True, False))]
+)
+def test_every_role_in_every_form(
+    tree: Tree, role: str, form: str, place: str, right: bool
+) -> None:
+    number, text = ROLES[role]
+    if not right:
+        number, text = ROLES["bos" if role == "eos" else "eos"]
+    root = tree(config={"pad_token_id": 4})
+    code = form.format(name=f"{role}_token", number=number, text=text)
+    receipt = judged(root, PLACES[place].replace("CODE", code))
+    read = FORMS[form] and place in ("block", "inline")
+    wrong = [(f"{role}_token_id", "MODEL_CARD_CONFLICT")] if read and not right else []
+    assert [(f.field, f.code) for f in receipt.stops] == wrong
+    stated = [d for d in column(receipt, f"{role}_token_id").publisher if d.file == "README.md"]
+    assert len(stated) == read
+
+
+QUIET = {
+    "nothing": "",
+    "words alone": "# A model\n\nIt writes stories. Its license is in LICENSE.\n",
+    "an instruction model": (
+        "---\nlibrary_name: transformers\nlicense: apache-2.0\nlanguage: [en]\n"
+        "pipeline_tag: text-generation\ntags:\n- safetensors\nbase_model:\n- org/base\n---\n\n"
+        "# Small\n\n```bash\npip install transformers\n```\n\n```python\n"
+        'messages = [{"role": "user", "content": "What is a comet?"}]\n'
+        "prompt = tokenizer.apply_chat_template(messages, tokenize=False)\n"
+        "out = model.generate(ids, max_new_tokens=50, temperature=0.2, top_p=0.9, do_sample=True)\n"
+        "print(tokenizer.decode(out[0]))\n```\n\n| a | b |\n|---|---|\n| 1 | <b>2</b> |\n"
+    ),
+    "names that mean themselves": fenced(
+        "m.generate(eos_token_id=tokenizer.eos_token_id, bos_token_id=m.config.bos_token_id)\n"
+        "if ids[-1] == tokenizer.eos_token_id: stop = True\nstop=None"
+    ),
+    "the pad that batches take": fenced("generate(pad_token_id=tokenizer.eos_token_id)"),
+    "a list of stops by name": fenced(
+        'ends = [tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids("<|stop|>")]\n'
+        "generate(ids, eos_token_id=ends)\n"
+        'generate(ids, eos_token_id=[t.eos_token_id, t.convert_tokens_to_ids("<|stop|>")])'
+    ),
+    "a service": fenced(
+        "SamplingParams(temperature=0.7, top_p=0.8, stop_token_ids=None)\n"
+        'client.chat.completions.create(model="org/model", messages=messages, stop=["<|stop|>"])'
+    ),
+    "its own turns": fenced("<|start|>user\nhi<|stop|>\n<|start|>assistant\n", ""),
+    "its own stop": fenced('llm(prompt, stop=["<|stop|>"], stop_token_ids=[3])'),
+    "struck words": "It is <s>fast</s> small; a < b | c > d, `a|b`.\n",
+    "a widget": "---\nwidget:\n- text: Once upon a time\n- messages:\n  - role: user\n---\n",
+    "no hosted inference": "---\ninference: false\n---\n",
+    "a rule": "Text\n\n---\n\nstop: [<x>]\n---\n",
+    "a training file": fenced("base_model: org/base\nchat_template: chatml\nseed: 4", "yaml"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_an_ordinary_card_gives_no_alarm(tree: Tree, name: str) -> None:
+    assert found(judged(tree(**TURN), QUIET[name])) == []
+
+
+def test_a_template_that_joins_role_and_mark_writes_the_roles(tree: Tree) -> None:
+    joined = "{% for m in messages %}{{ '<|' + m.role + '|>' + m.content + eos_token }}{% endfor %}"
+    card = fenced("<|user|>\nhi<|stop|>\n<|assistant|>", "")
+    root = tree(tokenizer_config={"chat_template": joined})
+    assert found(judged(root, card)) == []
+    other = detect_conflicts(tree(**TURN))
+    assert [f.code for f in other.stops] == ["MODEL_CARD_CONFLICT"]
+    assert "'<|user|>'" in other.stops[0].detail
+
+
+NOTES = {
+    "a marker in prose": (
+        "Others begin with `<|im_start|>`.\n", ("CARD_MARKER", "note", "README.md, line 1")),
+    "a turn in inline code": (
+        "\n`<|im_start|>user` begins.\n", ("CARD_MARKER", "note", "README.md, line 2")),
+    "a list of markers": (
+        fenced("<|fim_prefix|>"), ("CARD_MARKER", "note", "README.md, line 4")),
+    "a list of stops for several models": (
+        fenced('stop=["<|stop|>", "</s>"]'), ("CARD_STOP", "note", "README.md, line 4")),
+    "a stop that is a text": (
+        fenced('stop=["User:"]'), ("CARD_STOP", "note", "README.md, line 4")),
+    "a stop that is a word of the vocabulary": (
+        fenced('stop="word"'), ("CARD_STOP", "note", "README.md, line 4")),
+    "a name that means another token": (
+        fenced("bos_token_id=t.eos_token_id"), ("CARD_REFERENCE", "note", "README.md, line 4")),
+    "another temperature": (
+        "---\ninference:\n  parameters:\n    temperature: 0.9\n---\n",
+        ("CARD_SAMPLING", "note", "README.md, line 4")),
+    "YAML that is none": (
+        "---\na: b\ninference: [\n---\n", ("CARD_UNREADABLE", "note", "README.md, line 3")),
+    "a flow mapping": (
+        "---\n{inference: 1}\n---\n", ("CARD_UNREADABLE", "note", "README.md, line 2")),
+    "other bytes": (b"A\xff", ("CARD_UNREADABLE", "note", "README.md")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOTES)
+def test_what_does_not_contradict_is_a_note(tree: Tree, name: str) -> None:
+    card, note = NOTES[name]
+    receipt = judged(tree(generation={"temperature": 0.5}, **TURN), card)
+    # A stop that is a control token of another model is also a marker that nothing knows.
+    assert note in found(receipt)
+    assert {row[0] for row in found(receipt)} <= {note[0], "CARD_MARKER"}
+    assert all(f.fix and f.fix != fix_of("ANY_CONFLICT") for f in receipt.findings)
+    assert receipt.verdict == "accept"
+
+
+def test_a_turn_with_brackets(tree: Tree) -> None:
+    card = fenced("[INST] hi [/INST]", "")
+    assert [f.code for f in judged(tree(**TURN), card).stops] == ["MODEL_CARD_CONFLICT"]
+    llama = "{{ '[INST] ' + messages[0].content + ' [/INST]' }}"
+    assert found(judged(tree(tokenizer_config={"chat_template": llama}), card)) == []
+
+
+def test_a_turn_in_a_widget(tree: Tree) -> None:
+    card = '---\nwidget:\n- text: "ü <|im_start|>user\\nhi"\n---\n'
+    receipt = judged(tree(**TURN), card)
+    stop = receipt.stops[0]
+    assert (stop.code, stop.where) == ("MODEL_CARD_CONFLICT", "README.md, line 3")
+    assert "<|im_start|>user" in places(receipt, "chat_template")["README.md#line 3"]
+
+
+def test_a_template_in_the_card(tree: Tree) -> None:
+    root, text = tree(**TURN), TURN["tokenizer_config"]["chat_template"]
+    same = fenced(f"tokenizer.chat_template = {json.dumps(text)}")
+    assert found(judged(root, same)) == []
+    assert found(judged(root, same.replace('"{%', '"""{%').replace('%}"', '%}"""'))) == []
+    stops = judged(root, fenced('apply_chat_template(m, chat_template="{{ m }}")')).stops
+    assert [(f.code, f.field) for f in stops] == [("MODEL_CARD_CONFLICT", "chat_template")]
+
+
+def test_facts_and_sampling_are_rows_of_their_own(tree: Tree) -> None:
+    card = "---\nbase_model: [org/a, org/b]\npipeline_tag: text-generation\n---\n" + fenced(
+        "generate(temperature=0.2, do_sample=True)"
+    )
+    receipt = judged(tree(generation={"temperature": 0.2, "do_sample": True}), card)
+    assert found(receipt) == []
+    assert places(receipt, "temperature") == {
+        "generation_config.json#/temperature": 0.2, "README.md#line 8": "temperature=0.2"
+    }  # fmt: skip
+    assert places(receipt, "base_model") == {"README.md#line 2": "base_model: [org/a, org/b]"}
+    assert places(receipt, "pipeline_tag") == {"README.md#line 3": "pipeline_tag: text-generation"}
+    assert column(receipt, "do_sample").chosen is None
+    assert column(detect_conflicts(tree(generation={})), "temperature").undefined
+
+
+def test_every_card_is_read(tree: Tree) -> None:
+    root = tree()
+    judged(root, "# nothing\n")
+    for name in ("Readme.txt", "README"):
+        receipt = judged(root, fenced("eos_token_id=4"), name)
+        assert receipt.stops[0].where == f"{name}, line 4"
+        (root / name).unlink()
+
+
+def test_many_lines_are_one_conflict_that_one_file_settles(tree: Tree, tmp_path: Path) -> None:
+    root = tree()
+    receipt = judged(root, fenced("eos_token_id=4\neos_token_id=2\nstop=['<|turn|>']"))
+    assert len(receipt.stops) == 1
+    stop = receipt.stops[0]
+    assert all(f"line {number}," in stop.detail for number in (4, 5, 6))
+    row = {
+        "schema": "trlm.resolution.v1", "conflict_id": receipt.conflict_id(stop),
+        "code": stop.code, "field": stop.field, "kind": "normative_choice", "value": [3],
+        "reviewer": "A. Reviewer", "deviation": "The card's example is of another model.",
+    }  # fmt: skip
+    path = tmp_path / "r.txt"
+    path.write_text(json.dumps(row))
+    settled = detect_conflicts(root, None, [load_resolution(path)])
+    assert (settled.verdict, settled.chosen_ids["eos"]) == ("accept", (3,))
+    (root / "README.md").write_text(fenced("eos_token_id=4"))
+    with pytest.raises(errors.ResolutionUnmatchedError):
+        detect_conflicts(root, None, [load_resolution(path)])
+
+
+def test_a_turn_without_any_template_is_settled_by_none(tree: Tree, tmp_path: Path) -> None:
+    root = tree()
+    receipt = judged(root, fenced("<|im_start|>user", ""))
+    stop = receipt.stops[0]
+    row = {
+        "schema": "trlm.resolution.v1", "conflict_id": receipt.conflict_id(stop),
+        "code": stop.code, "field": "chat_template", "kind": "normative_choice", "value": None,
+        "reviewer": "A. Reviewer", "deviation": "Prompts are given as plain text.",
+    }  # fmt: skip
+    path = tmp_path / "r.txt"
+    path.write_text(json.dumps(row))
+    assert detect_conflicts(root, None, [load_resolution(path)]).verdict == "accept"
+    path.write_text(json.dumps({**row, "value": "elsewhere"}))
+    with pytest.raises(errors.ResolutionValueError, match=r"none of \[None\]"):
+        detect_conflicts(root, None, [load_resolution(path)])
+
+
+MEGABYTE = 1 << 20
+# Text that a pattern which tries again from every place would take hours for.
+HOSTILE = {
+    "open marks": "<|" * (MEGABYTE // 2),
+    "open marks in a block": "```\n" + "<|" * (MEGABYTE // 2),
+    "long names": "```\n" + ("<|" + "a" * 62) * (MEGABYTE // 64),
+    "ticks": "`" * MEGABYTE,
+    "open ticks": "` `` " * (MEGABYTE // 5),
+    "lists": "```\n" + "stop=[" * (MEGABYTE // 6),
+    "texts": "```\n" + "stop=\"a stop='a " * (MEGABYTE // 16),
+    "escapes": "```\n" + 'stop="' + "\\" * MEGABYTE,
+    "triple quotes": "```\n" + 'stop="""' * (MEGABYTE // 8),
+    "calls": "```\n" + "stop=f(" * (MEGABYTE // 7),
+    "objects": "```\n" + "stop={" * (MEGABYTE // 6),
+    "spaces": "```\n" + ("stop" + " " * 60) * (MEGABYTE // 64),
+    "fences": "```\n" * (MEGABYTE // 4),
+    "lines": "\n" * MEGABYTE,
+    "front matter": "---\n" + "inference: [\n" * (MEGABYTE // 13),
+    "a long key": "---\ninference:\n" + " a: b\n" * (MEGABYTE // 6) + "---\n",
+    "nested YAML": "---\ninference: " + "[" * 16000 + "\n---\n",
+    "aliases": "---\ninference: &a\n parameters: *a\n---\n",
+    "markers": "".join(f"<|{n}|>" for n in range(MEGABYTE // 8)),
+    "assignments": "```\n" + "".join(f"eos_token_id={n}\n" for n in range(MEGABYTE // 20)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_card_is_read_once(tree: Tree, name: str) -> None:
+    receipt = judged(tree(**TURN), HOSTILE[name])
+    declared = sum(d.file == "README.md" for e in receipt.evidence for d in e.publisher)
+    assert declared <= 2 * MAX_STATEMENTS
+    limited = any("rest is not compared" in f.detail for f in receipt.findings)
+    assert limited == (name in ("markers", "assignments"))
+    assert all(len(f.detail) < 2000 for f in receipt.findings)
+
+
+PIECES = [
+    "```", "~~~", "`", "\n", " ", "---", "inference:", "parameters:", "widget:", "- ", "[", "]",
+    "stop", "=", ":", "'", '"', "\\", "eos_token_id", "chat_template", "{{", "4", "<|turn|>",
+    "<|x|>", "user", "[INST]", "&a", "*a", "\u2028", "\ud7ff", "\x00", "é", ",",
+]  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+@given(st.lists(st.sampled_from(PIECES), max_size=40), st.booleans())
+def test_any_card_gives_findings_and_nothing_else(tree: Tree, pieces: list[str], top: bool) -> None:
+    receipt = judged(tree(**TURN), "---\n" * top + "".join(pieces))
+    assert receipt.verdict in ("accept", "stop")
+
+
+def test_a_card_longer_than_is_read(tree: Tree) -> None:
+    root, filler = tree(), "é" * (MAX_BYTES // 2 - 20)
+    inside = filler + "\n`eos_token_id=4`\n"
+    assert [row[0] for row in found(judged(root, inside))] == ["MODEL_CARD_CONFLICT"]
+    longer = "x" + "é" * (MAX_BYTES // 2) + "\n`eos_token_id=4`\n"
+    assert found(judged(root, longer)) == [("CARD_UNREADABLE", "note", "README.md")]
