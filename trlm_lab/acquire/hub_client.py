@@ -1,16 +1,23 @@
-"""The Hub's own client, with limits on time, silence, redirects and the size of its answers."""
+"""The Hub's own client, with limits on time, silence and redirects, and its errors made ours."""
 
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trlm_lab.acquire.hub_limits import HubLimits
-from trlm_lab.errors import HubLimitError, HubNotFoundError, HubUnreachableError
+from trlm_lab.acquire.hub_transport import FILE, bounded_transport
+from trlm_lab.errors import (
+    HubLimitError,
+    HubNotFoundError,
+    HubTokenError,
+    HubUnreachableError,
+)
 
 if TYPE_CHECKING:
     import httpx2
@@ -36,15 +43,21 @@ class HubClient:
 
         url = hf_hub_url(repo, path, revision=commit, endpoint=self.endpoint)
         headers = build_hf_headers(token=self.api.token)
-        headers["Accept-Encoding"] = "identity"
         if start:
             headers["Range"] = f"bytes={start}-"
-        return self.http.build_request("GET", url, headers=headers)
+        return self.http.build_request("GET", url, headers=headers, extensions={FILE: True})
 
 
 def token() -> str | bool:
-    """The user's token, from the environment only; False forbids the client's stored one."""
-    return os.environ.get("HF_TOKEN") or False
+    """The user's token, from the environment only; False forbids the client's stored one.
+
+    Raises:
+        HubTokenError: what no header can carry; the message would show it.
+    """
+    given = os.environ.get("HF_TOKEN", "")
+    if not re.fullmatch(r"[!-~]*", given):
+        raise HubTokenError(where="HF_TOKEN")
+    return given or False
 
 
 def endpoint() -> str:
@@ -64,7 +77,7 @@ def hub_client(limits: HubLimits) -> Iterator[HubClient]:
 
     def bounded() -> httpx2.Client:
         return httpx2.Client(
-            transport=_bounded_transport(limits, deadline, server),
+            transport=bounded_transport(limits, deadline, server),
             follow_redirects=True,
             max_redirects=limits.redirects,
             timeout=limits.silence_seconds,
@@ -78,46 +91,6 @@ def hub_client(limits: HubLimits) -> Iterator[HubClient]:
     finally:
         http.close()
         set_client_factory(default_client_factory)
-
-
-def _bounded_transport(limits: HubLimits, deadline: float, server: str) -> Any:
-    import httpx2
-
-    class BoundedStream(httpx2.SyncByteStream):
-        def __init__(self, inner: Any, most: int | None) -> None:
-            self._inner, self._most = inner, most
-
-        def __iter__(self) -> Iterator[bytes]:
-            got = 0
-            for part in self._inner:
-                got += len(part)
-                _require_time(deadline, limits)
-                if self._most is not None and got > self._most:
-                    detail = f"an answer of more than {self._most} bytes"
-                    raise HubLimitError(where=server, detail=detail)
-                yield part
-
-        def close(self) -> None:
-            self._inner.close()
-
-    class BoundedTransport(httpx2.HTTPTransport):
-        def handle_request(self, request: Any) -> Any:
-            _require_time(deadline, limits)
-            if server.startswith("https:") and request.url.scheme != "https":
-                detail = f"a redirect from https to {request.url.scheme}://{request.url.host}"
-                raise HubLimitError(where=server, detail=detail)
-            response = super().handle_request(request)
-            most = limits.answer_bytes if "/api/" in request.url.path else None
-            response.stream = BoundedStream(response.stream, most)
-            return response
-
-    return BoundedTransport()
-
-
-def _require_time(deadline: float, limits: HubLimits) -> None:
-    if time.monotonic() > deadline:
-        detail = f"the transaction took more than {limits.seconds:.0f} s"
-        raise HubLimitError(where="download", detail=detail)
 
 
 @contextmanager
@@ -147,6 +120,25 @@ def hub_errors(where: str) -> Iterator[None]:
         raise HubLimitError(where=where, detail="more redirects than the limit") from error
     except (HfHubHTTPError, OfflineModeIsEnabled, httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise HubUnreachableError(where=where, detail=_first_line(error)) from error
+
+
+@contextmanager
+def hub_answers(where: str) -> Iterator[None]:
+    """As `hub_errors`, for what the client reads out of an answer; it takes any JSON for its own.
+
+    Raises:
+        HubUnreachableError: the answer is no JSON, or not of the form that the client expects.
+    """
+    with hub_errors(where):
+        try:
+            yield
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            from huggingface_hub.errors import HFValidationError
+
+            if isinstance(error, HFValidationError):
+                raise
+            detail = f"the answer has not the form of a Hub's: {_first_line(error)}"
+            raise HubUnreachableError(where=where, detail=detail) from error
 
 
 def _first_line(error: Exception) -> str:

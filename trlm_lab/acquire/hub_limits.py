@@ -18,6 +18,7 @@ class HubLimits:
     total_bytes: int = 256 << 30
     depth: int = 4
     redirects: int = 5
+    answers: int = 1024
     answer_bytes: int = 64 << 20
     seconds: float = 6 * 3600.0
     silence_seconds: float = 30.0

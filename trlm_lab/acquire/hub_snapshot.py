@@ -142,6 +142,7 @@ class _Transaction:
         before = list_tree(self.client, source.repo, commit, self.rules.profile)
         self._require_same(before)
         files = self._staging / "files"
+        files.mkdir(parents=True, exist_ok=True)
         cached = self._fetch_all(before, files)
         after = list_tree(self.client, source.repo, commit, self.rules.profile)
         if after.files != before.files:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+from unicodedata import normalize
 
-from trlm_lab.acquire.hub_client import HubClient, hub_errors
+from trlm_lab.acquire.hub_client import HubClient, hub_answers
 from trlm_lab.acquire.hub_limits import HubLimits
 from trlm_lab.acquire.tree_names import name_problem, name_use
 from trlm_lab.acquire.tree_profile import TreeProfile
@@ -49,7 +50,7 @@ def resolve(client: HubClient, repo: str, revision: str) -> str:
         HubUnreachableError: no answer.
     """
     where = f"hf:{repo}@{revision}"
-    with hub_errors(where):
+    with hub_answers(where):
         info = client.api.model_info(repo, revision=revision, timeout=client.limits.silence_seconds)
     commit = str(info.sha)
     if not _COMMIT.match(commit):
@@ -76,7 +77,7 @@ def list_tree(client: HubClient, repo: str, commit: str, profile: TreeProfile) -
 def list_files(client: HubClient, repo: str, commit: str) -> tuple[HubFile, ...]:
     """Every file of the tree, sorted by path, whatever it is; raises as `list_tree`."""
     where = f"hf:{repo}@{commit}"
-    with hub_errors(where):
+    with hub_answers(where):
         entries = client.api.list_repo_tree(repo, recursive=True, revision=commit)
         listed = list(islice(entries, 2 * client.limits.files + 1))
     files = tuple(sorted(_files(listed, where), key=lambda f: f.path.encode()))
@@ -94,12 +95,17 @@ def _files(listed: list[Any], where: str) -> Iterator[HubFile]:
             continue
         path = entry.path
         parts = path.split("/") if isinstance(path, str) else []
-        if not parts or any(p in ("", ".", "..") for p in parts) or "\\" in path or "\0" in path:
+        if not parts or any(p in ("", ".", "..") for p in parts) or not _portable(path):
             raise HubTreeError(where=where, detail=f"the path {path!r} leaves the tree")
         if path in seen:
             raise HubTreeError(where=where, detail=f"the path {path!r} is listed twice")
         seen.add(path)
         yield _file(entry, where)
+
+
+def _portable(path: str) -> bool:
+    """Whether the path is one on every system; JSON can spell texts that have no UTF-8."""
+    return not any(c in "\\\0" or "\ud800" <= c <= "\udfff" for c in path)
 
 
 def _file(entry: Any, where: str) -> HubFile:
@@ -159,4 +165,19 @@ def _judge(
             fetched.append(file)
         else:
             left_out.append((file.path, "no part of the model: listed, not fetched"))
+    _require_apart(fetched, where)
     return tuple(fetched), tuple(left_out)
+
+
+def _require_apart(fetched: list[HubFile], where: str) -> None:
+    """Some file systems have one place for names that differ in case or composition alone."""
+    seen: dict[str, str] = {}
+    for file in fetched:
+        other = seen.setdefault(_folded(file.path), file.path)
+        if other != file.path:
+            detail = f"{other!r} and {file.path!r} are one name to some file systems"
+            raise HubTreeError(where=where, detail=detail)
+
+
+def _folded(path: str) -> str:
+    return normalize("NFC", normalize("NFC", path).casefold())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import PurePosixPath
 from typing import Literal
@@ -21,6 +22,8 @@ _WEIGHTS = re.compile(r"model(-[0-9]{5}-of-[0-9]{5})?\.safetensors\Z")
 INDEX = "model.safetensors.index.json"
 #: What the publisher did not put there: a clone's own data, a download client's, a desktop's.
 BOOKKEEPING = {".git", ".cache", ".gitattributes", ".gitignore", ".DS_Store"}
+#: File systems hold 255 bytes; unfinished files carry a longer name.
+LONGEST_NAME = 240
 _PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".pdf", ".md"}
 _REFUSED = {
     ".py", ".pyc", ".pyd", ".so", ".sh", ".exe", ".dll", ".dylib", ".js", ".jar", ".bin", ".pt",
@@ -48,6 +51,10 @@ def is_document(name: str) -> bool:
 def name_problem(name: str) -> str:
     """Why a file of this name may not be in a model's tree, or empty."""
     path = PurePosixPath(name)
+    if not name.isprintable():
+        return "its name holds characters that no terminal shows as they are"
+    if len(os.fsencode(path.name)) > LONGEST_NAME:
+        return f"its name has more than {LONGEST_NAME} bytes"
     if ".gitmodules" in path.parts or ".git" in path.parts[1:]:
         return "this belongs to a submodule, whose files no revision of this tree pins"
     if path.suffix.lower() in _REFUSED:

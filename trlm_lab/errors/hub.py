@@ -13,6 +13,14 @@ class HubSpecError(UsageError):
     fix = "write hf:owner/name or hf:owner/name@revision"
 
 
+class HubTokenError(UsageError):
+    """A token that no header can carry; it is not repeated here."""
+
+    code = "HUB_TOKEN"
+    rule = "the token holds spaces, line ends or characters beyond ASCII"
+    fix = "set HF_TOKEN to the token alone"
+
+
 class HubUnreachableError(InfrastructureError):
     """The Hub does not answer, or answers with an error of its own."""
 
@@ -38,11 +46,11 @@ class HubTreeError(Refused):
 
 
 class HubLimitError(Refused):
-    """A limit on count, size, total, depth, redirects or time."""
+    """A limit on count, size, total, depth, redirects, answers or time."""
 
     code = "HUB_LIMIT"
     rule = "{detail}"
-    fix = "if the repository is meant to be this large, raise the limit in a reviewed tree profile"
+    fix = "if the repository is meant to be like this, fetch it by hand and acquire dir:PATH"
 
 
 class HubChangedError(Refused):

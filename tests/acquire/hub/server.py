@@ -49,6 +49,8 @@ class Behaviour:
     drip: dict[str, float] = field(default_factory=dict)
     no_ranges: bool = False
     wrong_range: bool = False
+    #: Status, body and headers in place of what there is.
+    answer: dict[str, tuple[int, bytes, list[tuple[str, str]]]] = field(default_factory=dict)
     #: Called after the given path was served once.
     after: dict[str, Any] = field(default_factory=dict)
 
@@ -120,6 +122,14 @@ class _Handler(BaseHTTPRequestHandler):
             if path.endswith(name) and count:
                 self.server.behaviour.status[name] = (status, count - 1)
                 self._json(status, {"error": "a bad day"})
+                return True
+        for name, (status, body, headers) in self.server.behaviour.answer.items():
+            if path.endswith(name):
+                self.send_response(status)
+                for header in [*headers, ("Content-Length", str(len(body)))]:
+                    self.send_header(*header)
+                self.end_headers()
+                self.wfile.write(body)
                 return True
         return False
 
