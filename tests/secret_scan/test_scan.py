@@ -1,5 +1,6 @@
 """Every rule finds its kind of secret, and evidence as such is none. The samples are made up."""
 
+import base64
 import json
 from pathlib import Path
 
@@ -139,3 +140,69 @@ def test_the_project_itself_holds_none(tmp_path: Path) -> None:
     digests = {"Hex Entropy"}
     found = [f for p in files for f in scan_bytes(p.read_bytes(), where=str(p.relative_to(root)))]
     assert [f for f in found if f.rule not in digests] == []
+
+
+AWS = SECRETS["AWS Access Key"]
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 2).decode()
+
+
+def packed(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        packed(f"my key is {AWS}"),
+        packed(f"lorem ipsum {AWS} " * 40),
+        packed(packed(f"in two layers {AWS}")),
+        f"data:text/plain;charset=utf-8;base64,{packed(AWS)}",
+        f"data:image/png;base64,{PNG} {AWS}",
+        f"data:image/png;base64,{PNG}\n{AWS}",
+        f"data:image/svg+xml;base64,{packed(f'<text>{AWS}</text>')}",
+        f"data:image/png;base64,{packed(AWS)}",
+        AWS[:8] + "\u200b" + AWS[8:],
+        "".join(chr(ord(c) + 0xFEE0) for c in AWS),
+        "".join(f"%{b:02x}" for b in AWS.encode()),
+        f"&#65;{AWS[1:]}",
+        rf"\u0041{AWS[1:]}",
+    ],
+)
+def test_a_disguise_hides_nothing(text: str) -> None:
+    assert "AWS Access Key" in rules_of(text)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"caf\xe9 " + AWS.encode(),
+        f'{{"a": "{AWS}", "a": "x"}}'.encode(),
+        json.dumps({"data": {"image/png": AWS}}).encode(),
+        json.dumps({"data": {"image/png": f"{PNG}\n{AWS}\n"}}).encode(),
+        json.dumps({"data": {"image/jpeg": [AWS]}}).encode(),
+    ],
+)
+def test_no_corner_of_a_document_is_dark(data: bytes) -> None:
+    assert "AWS Access Key" in {f.rule for f in scan_bytes(data, where="t")}
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_picture_says_nothing(end: str) -> None:
+    row = {"data": {"image/png": PNG + end}, "html": f'<img src="data:image/png;base64,{PNG}">'}
+    assert not list(scan_bytes(json.dumps(row).encode(), where="t"))
+
+
+def test_a_place_shows_no_secret() -> None:
+    found = list(scan_bytes(json.dumps({AWS: SECRETS["GitHub Token"]}).encode(), where="t"))
+    assert {f.rule for f in found} >= {"AWS Access Key", "GitHub Token"}
+    assert AWS not in str(found)
+
+
+def test_a_command_line_names_no_content_id() -> None:
+    assert content_ids(canon.encode({"name": f"process:run --seed={DIGEST}"})) == frozenset()
+
+
+@pytest.mark.parametrize("option", ["--token=", "--password ", "--api-key=", "--hf-token "])
+def test_a_secret_on_a_command_line(option: str) -> None:
+    assert "Command Line Secret" in rules_of(f"process:./run {option}correcthorse")
+    assert rules_of("--eos-token </s> --tokens 128 --token 5 --max-token 100000000") == set()

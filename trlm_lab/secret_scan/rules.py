@@ -23,6 +23,11 @@ _TOKENS = {
     "Hugging Face Token": r"\bhf_[A-Za-z0-9]{34,}\b",
     "Google API Key": r"\bAIza[0-9A-Za-z_-]{35}(?![0-9A-Za-z_-])",
     "Anthropic Key": r"\bsk-ant-[A-Za-z0-9_-]{24,}",
+    "age Key": r"\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b",
+    "Command Line Secret": (
+        r"--(?:(?:access|api|auth|bearer|hf)-)?(?:token|password|passwd|secret|api-?key)[= ]"
+        r"[A-Za-z0-9+/_.~!@#%^*-]{8,}"
+    ),
     "GitHub Fine-grained Token": r"\bgithub_pat_[A-Za-z0-9_]{36,}",
 }
 #: Reserved names (RFC 2606) belong to nobody.
@@ -41,7 +46,7 @@ _RUN = 16
 _HEX = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{32,}(?![0-9A-Za-z])")
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{24,512}={0,2}(?![A-Za-z0-9+/_=-])")
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 
 
 @cache

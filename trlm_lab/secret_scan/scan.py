@@ -11,15 +11,15 @@ from typing import Any
 
 from trlm_lab.base import canon
 from trlm_lab.errors import TrlmError
+from trlm_lab.secret_scan.disguise import is_picture, readings, without_pictures
 from trlm_lab.secret_scan.rules import rules
 
-#: Pictures inside HTML and notebooks: their base64 is dense and holds no text.
-_PICTURE = re.compile(r"data:(?:image|font)/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=\s\\n]+")
-_PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "application/pdf")
 _ID = re.compile(r"(?<![0-9a-zA-Z])[0-9a-f]{64}(?![0-9a-zA-Z])")
 #: A whole text that is a Git id, or an `hf:` source pinned to one.
 _GIT = re.compile(r"(?:hf:[^@\s]+@)?([0-9a-f]{40})\Z")
 _FREE = frozenset({"text", "prompt", "content"})
+#: An engine that is a command line, which a person wrote.
+_COMMAND = "process:"
 #: No rule matches anything shorter.
 _SHORTEST = 6
 _TEXT_CHARACTERS = bytes({7, 8, 9, 10, 12, 13, 27} | set(range(0x20, 0x100)) - {0x7F})
@@ -47,23 +47,34 @@ def scan_text(
     """
     if text in known:
         return
-    for number, line in enumerate(_PICTURE.sub("", text).splitlines(), 1):
+    place = _shown(where)
+    for number, line in enumerate(without_pictures(text).splitlines(), 1):
         if len(line) < _SHORTEST:
             continue
         for name, match in _matches(line):
             if match.lower() not in known:
-                yield SecretFinding(name, where, number, _hint(match))
+                yield SecretFinding(name, place, number, _hint(match))
 
 
 @lru_cache(maxsize=1 << 16)
 def _matches(line: str) -> tuple[tuple[str, str], ...]:
     """(rule, match) of one line; records repeat their keys and names many times."""
-    return tuple(
+    found = (
         (name, match)
+        for reading in readings(line)
         for name, rule in rules().items()
-        for match in dict.fromkeys(rule(line))
+        for match in rule(reading)
         if match
     )
+    return tuple(dict.fromkeys(found))
+
+
+def _shown(where: str) -> str:
+    """A place without what is secret in the keys that lead to it."""
+    for name, match in _matches(where):
+        if not name.endswith("Entropy"):
+            where = where.replace(match, _hint(match))
+    return where
 
 
 def _hint(match: str) -> str:
@@ -79,7 +90,11 @@ def content_ids(data: bytes) -> frozenset[str]:
     if document is None:
         return frozenset()
     strings = list(_strings(document))
-    texts = [t for place, t in strings if place.rpartition("/")[2] not in _FREE]
+    texts = [
+        t
+        for place, t in strings
+        if place.rpartition("/")[2] not in _FREE and not t.startswith(_COMMAND)
+    ]
     named = [t for place, t in strings if place.startswith("/hub/") or place.endswith("/pin")]
     return frozenset(
         [match for text in texts for match in _ID.findall(text)]
@@ -118,20 +133,24 @@ def _texts(data: bytes) -> Iterator[tuple[str, str]]:
         return
     if data.translate(None, _TEXT_CHARACTERS):
         return
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return
+    text = data.decode("utf-8", "replace")
     yield from _json_strings(text) if text[:1] in ("{", "[") else [("", text)]
 
 
 def _json_strings(text: str) -> Iterator[tuple[str, str]]:
     try:
-        document = json.loads(text)
+        # A repeated key hides what stood there before.
+        document = json.loads(text, object_pairs_hook=_unrepeated)
     except (ValueError, RecursionError):
         yield "", text
         return
     yield from _strings(document)
+
+
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a key stands twice")
+    return dict(pairs)
 
 
 def _strings(document: Any) -> Iterator[tuple[str, str]]:
@@ -144,7 +163,8 @@ def _strings(document: Any) -> Iterator[tuple[str, str]]:
         elif isinstance(value, bytes):
             yield place, value.decode("utf-8", "replace")
         elif isinstance(value, dict):
-            kept = [(k, v) for k, v in value.items() if k not in _PICTURE_TYPES]
+            # A notebook keeps a picture as a text under its media type.
+            kept = [(k, v) for k, v in value.items() if not is_picture(v)]
             yield from ((f"{place}/{k} (key)", str(k)) for k, _ in kept)
             pending.extend((f"{place}/{k}", v) for k, v in reversed(kept))
         elif isinstance(value, list | tuple):
