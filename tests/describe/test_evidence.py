@@ -321,6 +321,13 @@ def test_the_table_shows_four_columns_for_each_field(tree: Tree, defaults: Any) 
     assert by_field["bos_token_id"]["source does"] == "2"
 
 
+def test_a_map_of_templates_is_shown_by_its_names(tree: Tree) -> None:
+    root = tree()
+    extra(root, "processor_config.json", {"chat_template": {"x/y~": "{{ 1 }}"}})
+    place = "processor_config.json#/chat_template/x~1y~0"
+    assert places(detect_conflicts(root), "chat_template") == {place: 7}
+
+
 ODD: list[Any] = [None, True, -1, 2.5, "x", [], {}, [[]], [None], 2**63, b"bytes", {"a": [1]}]
 
 

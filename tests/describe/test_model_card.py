@@ -61,6 +61,7 @@ WRONG = {
     "double ticks": "Give ``eos_token_id=4`` to stop at a turn.\n",
     "carriage returns": fenced("eos_token_id=4").replace("\n", "\r\n"),
     "a negative id": fenced("eos_token_id=-1"),
+    "a fence that is not closed by another's beginning": "```\n```python\neos_token_id=4\n```\n",
     "an id of 19 digits": fenced("eos_token_id=9223372036854775809"),
     "the front matter": '---\ninference:\n  parameters:\n    stop: ["<|turn|>"]\n---\n',
     "the front matter, line by line": (
@@ -156,6 +157,7 @@ QUIET = {
         'client.chat.completions.create(model="org/model", messages=messages, stop=["<|stop|>"])'
     ),
     "its own turns": fenced("<|start|>user\nhi<|stop|>\n<|start|>assistant\n", ""),
+    "code in three ticks": "```code``` is code.\n\neos_token_id=4 is a sentence.\n",
     "its own stop": fenced('llm(prompt, stop=["<|stop|>"], stop_token_ids=[3])'),
     "struck words": "It is <s>fast</s> small; a < b | c > d, `a|b`.\n",
     "a widget": "---\nwidget:\n- text: Once upon a time\n- messages:\n  - role: user\n---\n",
@@ -198,6 +200,9 @@ NOTES = {
     "another temperature": (
         "---\ninference:\n  parameters:\n    temperature: 0.9\n---\n",
         ("CARD_SAMPLING", "note", "README.md, line 4")),
+    "a stop that is a digit": (
+        '---\ninference: {parameters: {stop: ["3"]}}\n---\n',
+        ("CARD_STOP", "note", "README.md, line 2")),
     "YAML that is none": (
         "---\na: b\ninference: [\n---\n", ("CARD_UNREADABLE", "note", "README.md, line 3")),
     "a flow mapping": (
@@ -215,6 +220,37 @@ def test_what_does_not_contradict_is_a_note(tree: Tree, name: str) -> None:
     assert {row[0] for row in found(receipt)} <= {note[0], "CARD_MARKER"}
     assert all(f.fix and f.fix != fix_of("ANY_CONFLICT") for f in receipt.findings)
     assert receipt.verdict == "accept"
+
+
+FEWER = {
+    "eos_token_id=3": True,
+    "eos_token_id=[3]": True,
+    "eos_token_id=[4, 3]": False,
+    "eos_token_id=[3, tokenizer.eos_token_id]": False,
+    "eos_token_id=[3, f(x)[0]]": False,
+    'eos_token="<|stop|>"': False,
+    'stop=["<|turn|>"]': False,
+}
+
+
+@pytest.mark.parametrize("code", FEWER)
+def test_the_argument_is_the_whole_stop_set(tree: Tree, code: str) -> None:
+    root = tree(config={"eos_token_id": [3, 4]})
+    stops = judged(root, fenced(code)).stops
+    assert [f.code for f in stops] == ["MODEL_CARD_CONFLICT"] * FEWER[code]
+    assert all("fewer stops" in f.detail for f in stops)
+
+
+def test_a_name_that_means_itself_declares_nothing(tree: Tree) -> None:
+    receipt = judged(tree(), fenced("generate(eos_token_id=tokenizer.eos_token_id)"))
+    assert not any(place.startswith("README") for place in places(receipt, "eos_token_id"))
+
+
+def test_a_token_of_the_vocabulary_that_the_template_never_writes(tree: Tree) -> None:
+    card = fenced("<|start|>user\nhi<|turn|>", "")
+    stops = judged(tree(**TURN), card).stops
+    assert ["'<|turn|>'" in f.detail for f in stops] == [True]
+    assert judged(tree(tokenizer_config={"chat_template": None}), card).stops == ()
 
 
 def test_a_turn_with_brackets(tree: Tree) -> None:
