@@ -364,9 +364,13 @@ def main(arguments: list[str]) -> int:
         print("\n".join([f"Python's Unicode {unicodedata.unidata_version}", *report(tables)]))
         return 0
     tables = json.loads(json.dumps(probed()))
-    text = rendered(tables)
     if "--check" in arguments:
-        return 0 if OUT.read_text() == text else 1
+        written = runpy.run_path(str(OUT))["PACKED"]
+        fresh = {name: packed(value) for name, value in tables.items()}
+        differing = sorted(n for n in {*written, *fresh} if written.get(n) != fresh.get(n))
+        print("differing tables:", ", ".join(differing) or "none")
+        return 1 if differing else 0
+    text = rendered(tables)
     OUT.write_text(text)
     print(f"{OUT}: {len(text)} bytes")
     return 0
