@@ -13,9 +13,14 @@ from trlm_lab.flows.acquisition import Described, Source, acquire_source, descri
 from trlm_lab.flows.packing import Packed, pack_artifact
 from trlm_lab.flows.workspace import Workspace
 
-# A job in the background ignores the interrupt, and so would every program that a test interrupts.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A job in the background ignores the interrupt, one under nohup the hang-up, and so would every
+# program that a test starts.
+for number, handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 # Machines differ in speed and neighbours: nothing here is judged by time.
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
