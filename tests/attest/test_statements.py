@@ -193,3 +193,9 @@ def test_key_unreadable(key: Path, tmp_path: Path) -> None:
         read_public_key(key)
     with pytest.raises(KeyUnreadableError):
         read_public_key(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_a_key_needs_a_name(name: str) -> None:
+    with pytest.raises(KeyExistsError):
+        new_signing_key(Path(name))

@@ -116,3 +116,12 @@ def test_success_is_zero(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     assert run(["faults", "list", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
     assert run(["--version"]) == 0
+
+
+def test_a_name_that_is_no_text_stands_in_json(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    """A name of bytes beyond UTF-8 comes in as a surrogate; the document is UTF-8 all the same."""
+    assert run(["verify", "no such \udcff", "--json"]) == 3
+    row = json.loads(capsysbinary.readouterr().out.decode())
+    assert row["error"]["where"] == "no such \udcff"

@@ -29,10 +29,11 @@ def new_signing_key(path: Path) -> Path:
         PublicFormat,
     )
 
+    if path.exists():
+        raise KeyExistsError(where=str(path))
     public = path.with_name(path.name + ".pub")
-    for file in (path, public):
-        if file.exists():
-            raise KeyExistsError(where=str(file))
+    if public.exists():
+        raise KeyExistsError(where=str(public))
     key = Ed25519PrivateKey.generate()
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as stream:

@@ -29,6 +29,8 @@ from trlm_lab.receipts import ReceiptStore, VerifyReport, walk
 from trlm_lab.receipts.verify import read_receipt
 
 ATTESTATIONS = "attestations"
+#: Far more than the rows of any comparison take; a larger file is not read.
+LARGEST_ENVELOPE = 64 << 20
 _PASSED = frozenset({Outcome.MATCH.value})
 _FAILED = frozenset(o.value for o in (*FAULTS, Outcome.INFRA))
 
@@ -215,5 +217,6 @@ def check_attestations(directory: Path, report: VerifyReport, key: Path | None =
 
 
 def _bytes(path: Path) -> bytes:
-    """What a regular file holds; nothing for links, devices and the like."""
-    return path.read_bytes() if path.is_file() and not path.is_symlink() else b""
+    """What a regular file of bearable size holds; nothing for links, devices and the like."""
+    plain = path.is_file() and not path.is_symlink()
+    return path.read_bytes() if plain and path.stat().st_size <= LARGEST_ENVELOPE else b""

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trlm_lab.base import strict_json
 from trlm_lab.base.blobs import write_atomically
-from trlm_lab.errors import NoRunError
+from trlm_lab.errors import NoRunError, TrlmError
 
 PLAN_FILE = "plan.json"
+_LARGEST = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,21 @@ class RunPlan:
         """
         path = out / PLAN_FILE
         try:
-            row = json.loads(path.read_text())
+            row = strict_json.load_object(path, limit=_LARGEST)
             made: dict[str, Any] = {
                 k: tuple(v) if isinstance(v, list) else v for k, v in row.items()
             }
-            return cls(**made)
-        except (OSError, ValueError, TypeError) as error:
+            plan = cls(**made)
+        except (OSError, TypeError, TrlmError) as error:
             raise NoRunError(where=str(path), detail=f"{type(error).__name__}") from error
+        for name, value in vars(plan).items():
+            if not _of_kind(value, getattr(cls, name)):
+                raise NoRunError(where=str(path), detail=f"{name} is of another kind")
+        return plan
+
+
+def _of_kind(value: Any, usual: Any) -> bool:
+    """Whether a value of a plan is of the kind of its default: a text, a number, or texts."""
+    if isinstance(usual, tuple):
+        return isinstance(value, tuple) and all(type(v) is str for v in value)
+    return type(value) is type(usual)

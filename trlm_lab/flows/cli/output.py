@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 
 def emit_json(document: Any) -> None:
-    """The one JSON document of `--json`."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+    """The one JSON document of `--json`, UTF-8 whatever bytes the names of files have."""
+    text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    # What is no text becomes the JSON escape of its surrogate.
+    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode())
 
 
 def emit_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
