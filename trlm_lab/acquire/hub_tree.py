@@ -13,7 +13,7 @@ from trlm_lab.acquire.hub_client import HubClient, hub_answers
 from trlm_lab.acquire.hub_limits import HubLimits
 from trlm_lab.acquire.tree_names import name_problem, name_use
 from trlm_lab.acquire.tree_profile import TreeProfile
-from trlm_lab.errors import HubLimitError, HubNotFoundError, HubTreeError
+from trlm_lab.errors import HubLimitError, HubNotFoundError, HubTreeError, TreeProfileError
 
 _COMMIT = re.compile(r"[0-9a-f]{40}\Z")
 
@@ -66,6 +66,7 @@ def list_tree(client: HubClient, repo: str, commit: str, profile: TreeProfile) -
 
     Raises:
         HubTreeError: code, archives, pickles, links, submodules, or paths that leave the tree.
+        TreeProfileError: an exception covers weights, a declaration, a card or a licence.
         HubLimitError: more, larger or deeper than the limits.
         HubUnreachableError: no answer.
     """
@@ -157,11 +158,16 @@ def _judge(
     for file in files:
         reason = profile.reason(file.path)
         problem = name_problem(file.path)
+        used = name_use(file.path) in ("weights", "taken", "index")
+        if reason and used:
+            raise TreeProfileError(
+                where=where, detail=f"it would leave out {file.path!r}: {reason}"
+            )
         if reason:
             left_out.append((file.path, reason))
         elif problem:
             raise HubTreeError(where=where, detail=f"{file.path!r}: {problem}")
-        elif name_use(file.path) in ("weights", "taken", "index"):
+        elif used:
             fetched.append(file)
         else:
             left_out.append((file.path, "no part of the model: listed, not fetched"))

@@ -48,11 +48,26 @@ def _card_licence(card: Path) -> str:
     from yaml import YAMLError
 
     try:
+        # Of keys that stand twice the reader takes the last and says nothing.
+        if _repeats(card.read_text(encoding="utf-8")):
+            return "unknown"
         row = metadata_load(card) or {}
     except (ValueError, YAMLError, UnicodeDecodeError, RecursionError):
         return "unknown"
     licence = row.get("license", "unknown")
     return licence if isinstance(licence, str) else "unknown"
+
+
+def _repeats(text: str) -> bool:
+    """Whether the card's front matter holds a top-level key twice."""
+    from huggingface_hub.repocard import REGEX_YAML_BLOCK
+    from yaml import SafeLoader, compose
+    from yaml.nodes import MappingNode
+
+    front = REGEX_YAML_BLOCK.search(text)
+    node = compose(front[2], Loader=SafeLoader) if front else None
+    keys = [key.value for key, _ in node.value] if isinstance(node, MappingNode) else []
+    return any(keys.count(key) > 1 for key in keys)
 
 
 def local_decision(declared: Declared) -> dict[str, Any]:

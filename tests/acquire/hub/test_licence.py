@@ -10,7 +10,7 @@ import pytest
 from tests.acquire.hub.conftest import TREE, acquired
 from tests.acquire.hub.server import Repository
 from trlm_lab.acquire.hub_snapshot import HubRules
-from trlm_lab.acquire.tree_profile import load_tree_profile
+from trlm_lab.acquire.tree_profile import Permission, TreeProfile, load_tree_profile
 from trlm_lab.base.home import trlm_home
 from trlm_lab.errors import LicenceDecisionError, LicenceUndecidedError, TreeProfileError
 
@@ -137,3 +137,25 @@ def test_tree_profile(tmp_path: Path, row: Any) -> None:
     path.write_text(json.dumps(row))
     with pytest.raises(TreeProfileError):
         load_tree_profile(path)
+
+
+def test_a_card_that_says_its_license_twice(tiny: Repository) -> None:
+    tiny.commit(TREE | {"README.md": b"---\nlicense: llama2\nlicense: apache-2.0\n---\n"})
+    with pytest.raises(LicenceUndecidedError):
+        acquired()
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "generation_config.json",
+        "tokenizer*",
+        "LICEN*",
+        "model.safe*",
+        "additional_chat_templates/*",
+    ],
+)
+def test_no_exception_covers_what_is_taken(tiny: Repository, pattern: str) -> None:
+    profile = TreeProfile((Permission(pattern, "not wanted", "somebody"),))
+    with pytest.raises(TreeProfileError, match="would leave out"):
+        acquired(rules=HubRules(profile=profile))
