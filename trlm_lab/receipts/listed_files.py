@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from trlm_lab.receipts.receipt_file import RECEIPT_FILE, is_id
 
 #: Held while a run writes; its content is the number of that process and no evidence.
 LOCK_FILE = ".lock"
+_BATCH = 64
 #: What speaks of the sealed receipt and is checked on its own.
 ATTESTATIONS = "attestations"
 
@@ -49,9 +51,16 @@ def check_files(
         report.fail("FILES_MALFORMED", str(directory), detail)
         return
     here = entries(directory) if found is None else found
-    for done, row in enumerate(rows):
-        progress("check every listed file", done + 1, len(rows))
-        _check_file(directory, row, here, report)
+    batches = [rows[first : first + _BATCH] for first in range(0, len(rows), _BATCH)]
+    done = 0
+    # Reading and hashing leave the interpreter's lock; the report is this thread's alone.
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        hashed = pool.map(lambda batch: [_hashed(directory, row, here) for row in batch], batches)
+        for batch, found_hashes in zip(batches, hashed, strict=True):
+            for row, found_hash in zip(batch, found_hashes, strict=True):
+                _check_file(directory, row, here, report, found_hash)
+            done += len(batch)
+            progress("check every listed file", done, len(rows))
     listed = {row[0] for row in rows}
     for relative in sorted(here.files - listed):
         if not of_the_store(relative):
@@ -68,7 +77,25 @@ def _well_formed(rows: Any) -> bool:
     return len(paths) == len(set(paths))
 
 
-def _check_file(directory: Path, row: list[Any], here: Entries, report: VerifyReport) -> None:
+def _hashed(directory: Path, row: list[Any], here: Entries) -> str | Exception:
+    """The SHA-256 of a listed file; empty where it is not there, or of another size."""
+    relative, size, _ = row
+    if relative not in here.files:
+        return ""
+    path = directory / relative
+    try:
+        return file_sha256(path) if path.stat().st_size == size else ""
+    except (OSError, TrlmError) as error:
+        return error
+
+
+def _check_file(
+    directory: Path,
+    row: list[Any],
+    here: Entries,
+    report: VerifyReport,
+    found: str | Exception,
+) -> None:
     relative, size, sha256 = row
     place = str(directory / relative) if "\0" not in relative else repr(relative)
     way = _way_out(relative, here)
@@ -76,7 +103,9 @@ def _check_file(directory: Path, row: list[Any], here: Entries, report: VerifyRe
         report.fail("PATH_OUTSIDE", place, way)
     elif relative not in here.files:
         report.fail("FILE_MISSING", place, "listed in the receipt and not here")
-    elif not _is(directory / relative, size, sha256, report):
+    elif isinstance(found, Exception):
+        report.fail("FILE_UNREADABLE", place, f"{type(found).__name__}: {found}")
+    elif found != sha256:
         report.fail("FILE_CORRUPT", place, f"is not the {size} bytes with hash {sha256}")
     else:
         report.files += 1
@@ -97,11 +126,3 @@ def _way_out(relative: str, here: Entries) -> str:
         if ancestor in here.odd:
             return f"{ancestor} is {here.odd[ancestor]}"
     return ""
-
-
-def _is(path: Path, size: int, sha256: str, report: VerifyReport) -> bool:
-    try:
-        return path.stat().st_size == size and file_sha256(path) == sha256
-    except (OSError, TrlmError) as error:
-        report.fail("FILE_UNREADABLE", str(path), f"{type(error).__name__}: {error}")
-        return False
