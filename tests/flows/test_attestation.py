@@ -46,6 +46,11 @@ def test_a_signed_run_verifies_with_its_key_alone(sealed: Path, tmp_path: Path) 
     other = new_signing_key(tmp_path / "other")
     written = attest(sealed, tmp_path / "key")
     assert findings(sealed, public) == []
+    report = VerifyReport()
+    report.root = read_receipt(sealed, report)
+    signed = check_attestations(sealed, report, public)
+    assert signed is not None
+    assert signed.statements == len(written)
     assert {f.code for f in findings(sealed)} == {"SIGNATURE_UNCHECKED"}
     assert [f.code for f in findings(sealed, other)] == ["SIGNATURE_INVALID"] * len(written)
 

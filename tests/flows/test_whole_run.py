@@ -119,6 +119,19 @@ def test_a_second_run_reuses_and_still_verifies(small_run: SmallRun, tmp_path: P
     assert any(name.startswith("torch-f32") for name in again.reused)
     assert again.holds
     assert verify_directory(copy).sound
+    for name in NOTEBOOK_NAMES:
+        page = f"notebooks/{name}.ipynb"
+        assert (copy / page).read_bytes() == (small_run.out / page).read_bytes()
+
+
+def test_a_damaged_notebook_is_executed_again(small_run: SmallRun, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(small_run.out, copy)
+    page = copy / "notebooks" / "03_pack.html"
+    page.write_bytes(page.read_bytes() + b" ")
+    conform(small_run.plan, copy, Board(quiet=True))
+    assert not page.read_bytes().endswith(b" ")
+    assert verify_directory(copy).sound
 
 
 def test_a_damaged_trace_is_not_reused(small_run: SmallRun, tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 #: A PEM file of one key is far smaller.
 _LARGEST = 64 * 1024
+_PRIVATE = "an unencrypted private key in PKCS #8 PEM"
+_PUBLIC = "the public half of a key in PEM"
 
 
 def new_signing_key(path: Path) -> Path:
@@ -55,9 +57,9 @@ def read_signing_key(path: Path) -> CryptoSigner:
     from securesystemslib.signer import CryptoSigner
 
     try:
-        return CryptoSigner(load_pem_private_key(_bytes(path), None))
+        return CryptoSigner(load_pem_private_key(_bytes(path, _PRIVATE), None))
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise KeyUnreadableError(where=str(path), detail=_first_line(error)) from error
+        raise _unreadable(path, _first_line(error), _PRIVATE) from error
 
 
 def read_public_key(path: Path) -> SSlibKey:
@@ -71,16 +73,20 @@ def read_public_key(path: Path) -> SSlibKey:
     from securesystemslib.signer import SSlibKey
 
     try:
-        return SSlibKey.from_crypto(load_pem_public_key(_bytes(path)))
+        return SSlibKey.from_crypto(load_pem_public_key(_bytes(path, _PUBLIC)))
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise KeyUnreadableError(where=str(path), detail=_first_line(error)) from error
+        raise _unreadable(path, _first_line(error), _PUBLIC) from error
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, wanted: str) -> bytes:
     if not path.is_file():
-        raise KeyUnreadableError(where=str(path), detail="no regular file")
+        raise _unreadable(path, "no regular file", wanted)
     with path.open("rb") as stream:
         return stream.read(_LARGEST)
+
+
+def _unreadable(path: Path, detail: str, wanted: str) -> KeyUnreadableError:
+    return KeyUnreadableError(where=str(path), detail=detail, wanted=wanted)
 
 
 def _first_line(error: Exception) -> str:

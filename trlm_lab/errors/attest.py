@@ -10,7 +10,7 @@ class KeyUnreadableError(Refused):
 
     code = "KEY_UNREADABLE"
     rule = "the file holds no usable key: {detail}"
-    fix = "give an unencrypted PKCS #8 PEM file; `trlm attest --new-key FILE` makes one"
+    fix = "give {wanted}; `trlm attest --new-key FILE` makes FILE and FILE.pub"
 
 
 class KeyExistsError(Refused):

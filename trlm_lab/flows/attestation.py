@@ -178,7 +178,17 @@ def _test_result(
     )
 
 
-def check_attestations(directory: Path, report: VerifyReport, key: Path | None = None) -> None:
+@dataclass(frozen=True)
+class Signed:
+    """How many statements carry a valid signature of the key with this id."""
+
+    keyid: str
+    statements: int
+
+
+def check_attestations(
+    directory: Path, report: VerifyReport, key: Path | None = None
+) -> Signed | None:
     """Derive every statement from the graph again, compare, and check the signatures of `key`.
 
     Raises:
@@ -190,17 +200,19 @@ def check_attestations(directory: Path, report: VerifyReport, key: Path | None =
     if public is not None and not paths:
         raise NoAttestationError(where=str(directory / ATTESTATIONS))
     if not paths or report.root is None:
-        return
+        return None
     try:
         derived = {a.name: a.statement for a in statements(ReceiptStore(directory), report.root)}
     except UNREADABLE as error:
         report.fail("EVIDENCE_UNREADABLE", f"under root {report.root[:12]}", str(error))
-        return
+        return None
+    valid = 0
     for path in paths:
         try:
             envelope = decode_envelope(_bytes(path), where=str(path))
             if public is not None:
                 check_signature(envelope, public, where=str(path))
+                valid += 1
         except TrlmError as error:
             report.fail_with(error)
             continue
@@ -214,6 +226,7 @@ def check_attestations(directory: Path, report: VerifyReport, key: Path | None =
             report.note("SIGNATURE_UNCHECKED", str(path), detail)
     for name in sorted(set(derived) - {p.name for p in paths}):
         report.fail("ATTESTATION_MISSING", str(directory / ATTESTATIONS / name), "is not here")
+    return Signed(public.keyid, valid) if public is not None else None
 
 
 def _bytes(path: Path) -> bytes:

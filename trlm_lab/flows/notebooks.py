@@ -18,13 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab.base import canon
+from trlm_lab.base.blobs import file_sha256
+from trlm_lab.base.home import trlm_home
 from trlm_lab.errors import (
     CheckoutMissingError,
     NotebookFailedError,
     UnknownNameError,
     UnknownParameterError,
 )
-from trlm_lab.flows.identity import PACKAGE
+from trlm_lab.flows.drift import OBSERVATIONS
+from trlm_lab.flows.identity import PACKAGE, package_sha256
 from trlm_lab.flows.workspace import Workspace
 
 MEDIA_TYPE = "application/vnd.trlm.evidence+json"
@@ -69,7 +72,10 @@ def notebook_source(name: str) -> Path:
 def run_notebooks(
     ws: Workspace, names: list[str], parameters: dict[str, Any], parents: list[str]
 ) -> list[ExecutedNotebook]:
-    """Execute notebooks two at a time, render each to HTML and write its receipt."""
+    """Execute notebooks two at a time, render each to HTML and write its receipt.
+
+    A copy that was executed here on the same evidence by the same package stands, if its bytes do.
+    """
     with (
         _process_prepared(ws.notebooks),
         ws.board.meter("notebooks", len(names), "executed") as meter,
@@ -121,9 +127,15 @@ def _run(
     target = ws.notebooks / f"{name}.ipynb"
     target.parent.mkdir(parents=True, exist_ok=True)
     _check_parameters(source, parameters)
-    _execute(source, target, parameters)
+    stage, inputs = f"notebook-{name}", _inputs(ws, source, parameters, parents)
+    known = ws.recall(stage, inputs)
+    if known is None or known != _hashes(target):
+        if known is not None:
+            ws.reused.remove(stage)
+        _execute(source, target, parameters)
+        _render(target)
+        ws.remember(stage, inputs, _hashes(target))
     outputs = _structured_outputs(target)
-    _render(target)
     node = ws.store.add(
         "notebook",
         {
@@ -136,6 +148,29 @@ def _run(
         parents,
     )
     return ExecutedNotebook(name, outputs, node)
+
+
+def _inputs(
+    ws: Workspace, source: Path, parameters: dict[str, Any], parents: list[str]
+) -> dict[str, Any]:
+    """Everything that an executed copy depends on: with the same, the same copy stands."""
+    drifts = [i for i in ws.store if ws.store.get(i).type == "drift"]
+    cached = trlm_home() / OBSERVATIONS / "nodes"
+    return {
+        "source": canon.sha256_hex(source.read_bytes()),
+        "parameters": parameters,
+        "parents": parents,
+        "package": package_sha256(),
+        "observations": [*drifts, *sorted(p.name for p in cached.glob("*"))],
+    }
+
+
+def _hashes(notebook: Path) -> dict[str, str] | None:
+    """SHA-256 of an executed copy and of its page; None where one is not there."""
+    page = notebook.with_suffix(".html")
+    if not (notebook.is_file() and page.is_file()):
+        return None
+    return {"notebook": file_sha256(notebook), "page": file_sha256(page)}
 
 
 def _check_parameters(source: Path, parameters: dict[str, Any]) -> None:

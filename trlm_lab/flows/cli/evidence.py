@@ -26,6 +26,7 @@ def verify(
     json: Json = False,
 ) -> int:
     """Re-check every hash, node, claim and blob of a receipt store, as a stranger would."""
+    from trlm_lab.attest import read_public_key
     from trlm_lab.errors import PathMissingError
     from trlm_lab.flows.attestation import check_attestations
     from trlm_lab.flows.progress import Board
@@ -33,9 +34,12 @@ def verify(
 
     if not directory.is_dir():
         raise PathMissingError(where=str(directory))
+    if key is not None:
+        # A wrong key is said before the long work.
+        read_public_key(key)
     with Board() as board:
         report = verify_directory(directory, board.report, recompute=recompute)
-        check_attestations(directory, report, key)
+        signed = check_attestations(directory, report, key)
     if json:
         emit_json(
             {
@@ -47,6 +51,7 @@ def verify(
                 "blobs": report.blobs,
                 "files": report.files,
                 "recomputed_rows": report.recomputed,
+                "signed": vars(signed) if signed else None,
                 "findings": [vars(f) for f in report.findings],
             }
         )
@@ -57,6 +62,8 @@ def verify(
         print(f"{report.nodes} nodes, {report.blobs} blobs, {report.files} files checked")
         if report.recomputed:
             print(f"{report.recomputed:,} rows judged again from the stored arrays")
+        if signed:
+            print(f"{signed.statements} statements carry a signature of key {signed.keyid}")
         unsealed = any(f.code == "RECEIPT_MISSING" for f in report.findings)
         if unsealed:
             print("not sealed: no run has finished here; run it again to go on")
