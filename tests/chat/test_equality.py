@@ -187,7 +187,8 @@ def test_any_messages(messages: list[Any], prompt: bool, name: str) -> None:
 
 def test_the_source_renderer_is_transformers_own() -> None:
     """Settings held against the framework itself."""
-    module = pytest.importorskip("transformers.utils.chat_template_utils")
+    from transformers.utils import chat_template_utils as module
+
     for name, source in TEMPLATES.items():
         template = module._cached_compile_jinja_template(source)
         template.globals["strftime_now"] = lambda _: "01 Jan 2025"

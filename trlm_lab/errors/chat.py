@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trlm_lab.errors.root import InfrastructureError, Refused, UsageError
+from trlm_lab.errors.root import InfrastructureError, Refused
 
 
 class TemplateSourceError(Refused):
@@ -77,14 +77,6 @@ class DoubleInsertionError(Refused):
     code = "DOUBLE_INSERTION"
     rule = "{token} would be inserted twice: {detail}"
     fix = "let one owner insert it: encode the rendered text without the post-processor's tokens"
-
-
-class RenderEngineError(UsageError):
-    """A renderer that does not exist."""
-
-    code = "UNKNOWN_NAME"
-    rule = "{engine!r} is no template engine"
-    fix = "use jinja, python, native or wasm"
 
 
 class RenderNotSupportedError(InfrastructureError):

@@ -13,13 +13,14 @@ from trlm_lab.errors import (
     ChatInputError,
     JsonError,
     PathMissingError,
-    RenderEngineError,
     RenderNotSupportedError,
     TemplateSourceError,
     TrlmError,
+    UnknownNameError,
 )
 from trlm_lab.text import text_of
 
+HERE = ("jinja", "python")
 PLANNED = ("native", "wasm")
 _OWN = frozenset({"messages", "tools", "documents", "add_generation_prompt", "variables"})
 
@@ -30,14 +31,15 @@ def open_engine(template: Path, engine: str) -> Callable[[chat.Conversation], Ro
     """A function from a conversation to its answer.
 
     Raises:
-        RenderEngineError: no such engine.
+        UnknownNameError: no such engine.
         RenderNotSupportedError: `native` and `wasm`, until they exist.
         PathMissingError, TemplateSourceError, TemplateUnsupportedError, TemplateLimitError.
     """
     if engine in PLANNED:
         raise RenderNotSupportedError(where="--engine", engine=engine)
-    if engine not in ("jinja", "python"):
-        raise RenderEngineError(where="--engine", engine=engine)
+    if engine not in HERE:
+        known = ", ".join((*HERE, *PLANNED))
+        raise UnknownNameError(where="--engine", kind="engine", name=engine, known=known)
     if not template.exists():
         raise PathMissingError(where=str(template))
     source, name = read_plain(template), template.name
