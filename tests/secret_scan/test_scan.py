@@ -188,6 +188,14 @@ def test_no_corner_of_a_document_is_dark(data: bytes) -> None:
     assert "AWS Access Key" in {f.rule for f in scan_bytes(data, where="t")}
 
 
+@pytest.mark.parametrize("text", ["été", "Ġw", "中文" * 40, "\ud800" * 3, "=" * 9, "\x00"])
+def test_no_text_is_too_odd_to_search(text: str) -> None:
+    assert not list(scan_text(text, where="t"))
+    row = {"a": text.encode("utf-8", "replace").decode(), "b": [text.encode("utf-8", "replace")]}
+    assert not list(scan_bytes(canon.encode(row), where="r"))
+    assert content_ids(canon.encode(row)) == frozenset()
+
+
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_a_picture_says_nothing(end: str) -> None:
     row = {"data": {"image/png": PNG + end}, "html": f'<img src="data:image/png;base64,{PNG}">'}

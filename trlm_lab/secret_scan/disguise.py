@@ -75,6 +75,8 @@ def _plain(line: str) -> str:
 
 
 def _decoded(text: str) -> bytes | None:
+    if not text.isascii():
+        return None
     text = text.rstrip("=").translate({ord("-"): "+", ord("_"): "/"})
     text = text[: len(text) - (len(text) % 4 == 1)]
     try:
