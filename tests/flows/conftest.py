@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.flows.forging import Forger, copy_of
+from trlm_lab.flows import verification
 from trlm_lab.flows.conformance import Conformance, conform
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.planning import run_plan
 from trlm_lab.flows.progress import Board
+from trlm_lab.flows.verification_dossier import Dossier
+from trlm_lab.traces import TraceStore
 
 
 @dataclass(frozen=True)
@@ -26,3 +30,17 @@ def small_run(tmp_path_factory: pytest.TempPathFactory) -> SmallRun:
     out = tmp_path_factory.mktemp("small-run")
     plan = run_plan("synthetic:llama-small", "all", "", "", "f32,q8_r128", "rope_pairing@2")
     return SmallRun(plan, out, conform(plan, out, Board(quiet=True)))
+
+
+def _unread(dossier: Dossier) -> None:
+    """The stored traces without hashing their arrays once more: no forger here touches them."""
+    for path in sorted((dossier.directory / "traces").glob("*.zarr")):
+        store = TraceStore(path)
+        dossier.traces[store.trace_id] = store
+
+
+@pytest.fixture
+def forger(small_run: SmallRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Forger:
+    """A forger over a copy of the sound run."""
+    monkeypatch.setattr(verification, "check_stored_traces", _unread)
+    return Forger(copy_of(small_run.out, tmp_path / "run"))

@@ -17,6 +17,7 @@ from trlm_lab.flows.claim_rows import claims_of, holds
 from trlm_lab.flows.evidence_graph import EvidenceGraph
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.report import headline
+from trlm_lab.flows.verification import verify_directory
 from trlm_lab.receipts import ReceiptStore, VerifyReport, walk
 from trlm_lab.receipts.verify import RECEIPT_FILE, list_files, read_receipt, receipt_text
 
@@ -175,3 +176,22 @@ def with_policy(change: Callable[[TolerancePolicy], TolerancePolicy]) -> Edit:
         return replace(node, metadata={**node.metadata, **facts})
 
     return edit
+
+
+def errors(directory: Path, *, recompute: bool = False) -> set[str]:
+    """Codes of the errors; every finding tells its place and fix."""
+    report = verify_directory(directory, recompute=recompute)
+    found = [f for f in report.findings if f.level == "error"]
+    assert all(f.code and f.where and f.detail and f.fix for f in found), found
+    return {f.code for f in found}
+
+
+def row_of(record: dict[str, Any], checkpoint: str, case: int = 0) -> dict[str, Any]:
+    """One row of a comparison's map."""
+    rows = record["cases"][case]["checkpoints"]
+    return next(row for row in rows if row["checkpoint"] == checkpoint)
+
+
+def changed(checkpoint: str, **facts: Any) -> Edit:
+    """A comparison with other facts in one row of its first case."""
+    return with_comparison(lambda record: row_of(record, checkpoint).update(facts))

@@ -1,12 +1,15 @@
 """A plan read from a directory is of the form that was written, or there is no run."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.flows.conftest import SmallRun
 from trlm_lab.errors import NoRunError
 from trlm_lab.flows.plan import PLAN_FILE, RunPlan
+from trlm_lab.flows.run import Run
 
 
 def test_a_plan_comes_back(tmp_path: Path) -> None:
@@ -41,3 +44,13 @@ def test_a_file_that_is_no_plan(tmp_path: Path, data: bytes) -> None:
     (tmp_path / PLAN_FILE).write_bytes(data)
     with pytest.raises(NoRunError):
         RunPlan.load(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("flows")
+def test_a_case_file_that_changed_since_the_run(small_run: SmallRun) -> None:
+    run = Run.open(small_run.out)
+    assert run.judged_suite.digest == run.plan.judged_digest
+    other = Run(replace(run.plan, judged_digest="11" * 32), run.ws)
+    with pytest.raises(NoRunError, match="the cases have changed"):
+        _ = other.judged_suite

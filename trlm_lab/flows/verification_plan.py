@@ -11,6 +11,7 @@ from trlm_lab.flows.calibration import PROFILE
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.verification_dossier import Dossier
 from trlm_lab.flows.verification_faults import check_fault
+from trlm_lab.flows.verification_reviewed import check_reviewed
 from trlm_lab.flows.verification_traces import check_suite
 
 
@@ -46,6 +47,7 @@ class Planned:
     def check(self) -> None:
         """Everything that was planned is there, and nothing else."""
         self._source()
+        check_reviewed(self.dossier, self.node_id, self.plan)
         self._count([self.graph.label(i) for i in self._of("inspection")], self.plan.artifacts)
         self._engines()
         for node_id in self.exact:
@@ -144,9 +146,9 @@ class Planned:
         policies = [self.graph.child(n, "tolerance_policy") for n in self.bounded]
         for policy in dict.fromkeys(policies):
             run = self.graph.child(policy, "oracle_run")
-            check_suite(self.dossier, run, self.plan.calibration)
+            check_suite(self.dossier, run, self.plan.calibration, self.plan.calibration_digest)
         for run in dict.fromkeys(self.oracles):
-            check_suite(self.dossier, run, self.plan.judged)
+            check_suite(self.dossier, run, self.plan.judged, self.plan.judged_digest)
         for probe in self._of("probe"):
             if self.oracles and self.graph.child(probe, "oracle_run") not in self.oracles:
                 self._fail("EVIDENCE_FOREIGN", "the probe is of an oracle that judged nothing")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trlm_lab.base.records import TraceRecord
+from trlm_lab.base.records import CaseSuite, TraceRecord
 from trlm_lab.cases import load_suite, suite_names
 from trlm_lab.errors import TrlmError
 from trlm_lab.flows.plan import PLAN_FILE
@@ -79,17 +79,20 @@ def _weights(dossier: Dossier, tree: str) -> str | None:
     return next((r["sha256"] for r in rows if r["path"] == b"model.safetensors"), None)
 
 
-def check_suite(dossier: Dossier, node_id: str, name: str) -> None:
-    """The cases of a run are those of the built-in suite that the plan names."""
+def check_suite(dossier: Dossier, node_id: str, name: str, digest: str) -> None:
+    """The cases of a run are those that the plan binds, and of the built-in suite it names."""
+    if CaseSuite(name, tuple(dossier.graph.suite(node_id))).digest != digest:
+        detail = f"its cases are not those that the plan binds as {name!r}"
+        dossier.fail("SUITE", node_id, detail)
     if name not in suite_names():
-        _say_foreign(dossier, name)
+        _say_foreign(dossier, name, digest)
     elif dossier.graph.suite(node_id) != load_suite(name).cases:
         detail = f"its cases are not those of the suite {name!r} in this version"
         dossier.fail("SUITE", node_id, detail)
 
 
-def _say_foreign(dossier: Dossier, name: str) -> None:
-    """Once: the cases are whatever the case nodes hold."""
+def _say_foreign(dossier: Dossier, name: str, digest: str) -> None:
+    """Once: the cases are a user's own, known by their content alone."""
     where = f"{PLAN_FILE}: {name}"
     if not any(f.code == "SUITE_FOREIGN" and f.where == where for f in dossier.report.findings):
-        dossier.report.note("SUITE_FOREIGN", where, "no built-in suite: nothing says which cases")
+        dossier.report.note("SUITE_FOREIGN", where, f"no built-in suite; its cases are {digest}")

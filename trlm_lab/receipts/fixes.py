@@ -60,6 +60,7 @@ FIXES: Final[dict[str, str]] = {
     "EVIDENCE_LEFT_OUT": _FORGED,
     "EVIDENCE_FOREIGN": _FORGED,
     "FAULT_RUN": _FORGED,
+    "REVIEWED": _FORGED,
     "PROMOTION": _FORGED,
     "REPORT_TEXT": "render the report again; it does not show the claims that were verified",
     # attestations
