@@ -1,13 +1,17 @@
-"""One whole run on the small model, shared by the tests of flows."""
+"""What the tests of flows share: a whole run on the small model, a forger of it, `trlm op`."""
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.flows.forging import Forger, copy_of
+from tests.flows.operator_calls import Array, Serve
 from trlm_lab.flows import verification
 from trlm_lab.flows.conformance import Conformance, conform
+from trlm_lab.flows.operators import run_operator_file
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.planning import run_plan
 from trlm_lab.flows.progress import Board
@@ -44,3 +48,19 @@ def forger(small_run: SmallRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """A forger over a copy of the sound run."""
     monkeypatch.setattr(verification, "check_stored_traces", _unread)
     return Forger(copy_of(small_run.out, tmp_path / "run"))
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Serve:
+    """Run an operator over files: `serve(name, profile=..., engine=..., **operands)`."""
+
+    def call(
+        name: str, profile: str = "f64-reference", engine: str = "reference", **operands: Any
+    ) -> dict[str, Array]:
+        given, answer = tmp_path / "in.npz", tmp_path / "out.npz"
+        np.savez(given, **operands)
+        run_operator_file(name, given, answer, profile, engine)
+        with np.load(answer, allow_pickle=False) as out:
+            return {key: out[key] for key in out.files}
+
+    return call
