@@ -1,6 +1,6 @@
 """Regular expressions of the source engine, run by Python's `re` with the source's own classes.
 
-The pattern is parsed strictly, every class is written out as ranges of scalars, and a construct
+The pattern is parsed strictly into a tree, every class becomes ranges of scalars, and a construct
 whose meaning could differ is refused by name. Source of facts: the syntax of Oniguruma (Ruby).
 """
 
@@ -12,17 +12,33 @@ from functools import lru_cache
 from trlm_lab.errors import PatternUnsupportedError
 from trlm_lab.text.coordinates import Span
 from trlm_lab.text.pattern_class import ClassReader, Cursor, escaped_set, folded
+from trlm_lab.text.pattern_nodes import (
+    DEEPEST,
+    Atomic,
+    Literal,
+    Look,
+    Node,
+    Repeat,
+    choice,
+    concat,
+    fault_of,
+    one_of,
+    python_form,
+)
 from trlm_lab.text.scalar_sets import ScalarSet
 
 _GROUPS = ("?:", "?=", "?!", "?<=", "?<!", "?>")
-_ONE_OR_MORE = re.compile(r"\{(\d*)(?:,(\d*))?\}")
+_BOUNDS = re.compile(r"\{(\d{0,9})(?:,(\d{0,9}))?\}")
+_COUNTS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_MANNERS = {"?": 1, "+": 2}
 
 
 class Pattern:
     """A compiled pattern; `spans` are its matches from left to right, none of them empty."""
 
-    def __init__(self, compiled: re.Pattern[str]) -> None:
-        self._compiled = compiled
+    def __init__(self, root: Node, compiled: re.Pattern[str] | None = None) -> None:
+        self.root = root
+        self._compiled = compiled or re.compile(python_form(root))
 
     def spans(self, text: str) -> list[Span]:
         """Matches in scalars."""
@@ -40,7 +56,7 @@ def literal(text: str, *, where: str = "") -> Pattern:
         raise PatternUnsupportedError(
             where=where, pattern="''", construct="an empty match", index=0
         )
-    return Pattern(re.compile(re.escape(text)))
+    return Pattern(Literal(text))
 
 
 @lru_cache(maxsize=256)
@@ -51,95 +67,102 @@ def expression(source: str, *, where: str = "") -> Pattern:
         PatternUnsupportedError: a construct outside the subset, or one that can match nothing.
     """
     reader = _Reader(Cursor(source, where))
-    text = reader.alternatives(fold=False)
+    root = reader.alternatives(fold=False)
     if not reader.cursor.at_end:
         raise reader.cursor.refusal("an unopened )")
-    try:
-        compiled = re.compile(text)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise reader.cursor.refusal(f"a fault: {error}") from error
-    if compiled.fullmatch(""):
-        raise reader.cursor.refusal("an empty match")
-    return Pattern(compiled)
+    if fault := fault_of(root):
+        raise reader.cursor.refusal(fault[1])
+    return Pattern(root)
 
 
 def of_runs(*sets: ScalarSet) -> Pattern:
     """Runs of scalars of each of some sets."""
-    return Pattern(re.compile("|".join(f"{one.expression()}+" for one in sets)))
+    return Pattern(choice(Repeat(one_of(found), 1, None) for found in sets))
 
 
 class _Reader:
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
+        self._depth = 0
 
-    def alternatives(self, *, fold: bool) -> str:
+    def alternatives(self, *, fold: bool) -> Node:
         """Branches up to the end or a closing parenthesis."""
-        parts = [self._branch(fold)]
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise self.cursor.refusal(f"more than {DEEPEST} levels")
+        branches = [self._branch(fold)]
         while self.cursor.take("|"):
-            parts.append(self._branch(fold))
-        return "|".join(parts)
+            branches.append(self._branch(fold))
+        self._depth -= 1
+        return choice(branches)
 
-    def _branch(self, fold: bool) -> str:
-        out: list[str] = []
+    def _branch(self, fold: bool) -> Node:
+        out: list[Node] = []
         letters = ""
         while not self.cursor.at_end and self.cursor.peek not in "|)":
             if self.cursor.take("(?i)"):
                 # Holds to the end of the enclosing group, over the bars that follow.
-                return "".join(out) + f"(?:{self.alternatives(fold=True)})"
+                return concat([*out, self.alternatives(fold=True)])
             letters = letters[-2:] + self.cursor.peek.lower() if fold else ""
             if letters.endswith(("ss", "ff", "fi", "fl", "st")):
                 raise self.cursor.refusal(f"the caseless letters {letters[-2:]!r}")
-            out.append(self._atom(fold) + self._repetition())
-        return "".join(out)
+            out.append(self._repeated(self._atom(fold)))
+        return concat(out)
 
-    def _atom(self, fold: bool) -> str:
+    def _atom(self, fold: bool) -> Node:
         cursor = self.cursor
         if cursor.peek == "(":
             return self._group(fold)
         if cursor.peek == "[":
             found = ClassReader(cursor).read()
-            return (folded(found, cursor) if fold else found).expression()
-        if cursor.take("."):
-            return r"[^\n]"
-        if cursor.peek in "*+?{":
+        elif cursor.take("."):
+            return one_of(ScalarSet.chars("\n").inverse())
+        elif cursor.peek in "*+?{":
             raise cursor.refusal("a repetition of nothing")
-        if cursor.peek in "^$":
+        elif cursor.peek in "^$":
             raise cursor.refusal(f"the anchor {cursor.peek}")
-        found = escaped_set(cursor)
-        return (folded(found, cursor) if fold else found).expression()
+        else:
+            found = escaped_set(cursor)
+        return one_of(folded(found, cursor) if fold else found)
 
-    def _group(self, fold: bool) -> str:
+    def _group(self, fold: bool) -> Node:
         cursor = self.cursor
         cursor.take("(")
         mark = next((mark for mark in _GROUPS if cursor.take(mark)), "")
         if not mark and cursor.take("?i:"):
-            mark, fold = "?:", True
-        if not mark and cursor.peek == "?":
+            fold = True
+        elif not mark and cursor.peek == "?":
             raise cursor.refusal(f"the group ({cursor.ahead(3)}")
         inside = self.alternatives(fold=fold)
         if not cursor.take(")"):
             raise cursor.refusal("an unclosed (")
-        # Captures are not asked for: only whole matches count.
-        return f"({mark or '?:'}{inside})"
+        if mark == "?>":
+            return Atomic(inside)
+        if mark in ("", "?:"):
+            # Captures are not asked for: only whole matches count.
+            return inside
+        return Look(inside, behind="<" in mark, negative="!" in mark)
 
-    def _repetition(self) -> str:
+    def _repeated(self, body: Node) -> Node:
         cursor = self.cursor
-        count = ""
-        if not cursor.at_end and cursor.peek in "*+?":
-            count = cursor.next()
-        elif bounds := cursor.match(_ONE_OR_MORE):
-            count = self._bounds(bounds)
+        if bounds := cursor.match(_BOUNDS):
+            least, most = self._bounds(bounds)
             if not cursor.at_end and cursor.peek in "?+*{":
                 raise cursor.refusal(f"{bounds[0]} followed by {cursor.peek}")
-            return count
-        if count and not cursor.at_end and cursor.peek in "?+":
-            count += cursor.next()
-        if count and not cursor.at_end and cursor.peek in "*+?{":
+            return Repeat(body, least, most)
+        if cursor.at_end or cursor.peek not in _COUNTS:
+            return body
+        least, most = _COUNTS[cursor.next()]
+        manner = 0
+        if not cursor.at_end and cursor.peek in _MANNERS:
+            manner = _MANNERS[cursor.next()]
+        if not cursor.at_end and cursor.peek in "*+?{":
             raise cursor.refusal("a repetition of a repetition")
-        return count
+        return Repeat(body, least, most, manner)
 
-    def _bounds(self, bounds: re.Match[str]) -> str:
+    def _bounds(self, bounds: re.Match[str]) -> tuple[int, int | None]:
         low, high = bounds[1], bounds[2]
         if not low and not high:
             raise self.cursor.refusal(f"the repetition {bounds[0]}")
-        return f"{{{low or 0}}}" if high is None else f"{{{low or 0},{high}}}"
+        least = int(low or 0)
+        return (least, least) if high is None else (least, int(high) if high else None)

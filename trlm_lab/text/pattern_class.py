@@ -12,6 +12,7 @@ _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "a": "\a", "
 _SHORT = {"s": "onig_space", "w": "onig_word", "d": "onig_digit"}
 _HEX = re.compile(r"x\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})")
 _PROPERTY = re.compile(r"[pP]\{(\^?)([A-Za-z_ ]+)\}")
+_DEEPEST = 32
 _LONG = {"Letter": "L", "Number": "N", "Punctuation": "P", "Symbol": "S", "Mark": "M"}
 
 
@@ -114,8 +115,10 @@ def folded(found: ScalarSet, cursor: Cursor) -> ScalarSet:
 class ClassReader:
     """What stands in square brackets: ranges, escapes, classes inside, intersections."""
 
-    def __init__(self, cursor: Cursor) -> None:
-        self._cursor = cursor
+    def __init__(self, cursor: Cursor, depth: int = 1) -> None:
+        self._cursor, self._depth = cursor, depth
+        if depth > _DEEPEST:
+            raise cursor.refusal(f"more than {_DEEPEST} brackets inside each other")
 
     def read(self) -> ScalarSet:
         """The set of one pair of brackets."""
@@ -136,7 +139,8 @@ class ClassReader:
         cursor = self._cursor
         found = ScalarSet(())
         while cursor.peek != "]" and cursor.ahead(2) != "&&":
-            found = found | (ClassReader(cursor).read() if cursor.peek == "[" else self._item())
+            inside = ClassReader(cursor, self._depth + 1).read if cursor.peek == "[" else self._item
+            found = found | inside()
         return found
 
     def _item(self) -> ScalarSet:
