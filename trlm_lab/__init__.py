@@ -4,6 +4,7 @@ The names below are the vocabulary of a notebook; each is imported when it is fi
 `import trlm_lab` stays light.
 """
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -31,6 +32,8 @@ __all__ = ["__version__", *sorted(_HOMES)]
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'trlm_lab' has no attribute {name!r}")
+    if "IPython" in sys.modules:  # who works in Jupyter sees records as tables
+        import_module("trlm_lab.flows.views").register()
     return getattr(import_module(_HOMES[name]), name)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import trlm_lab
 from tests.flows.conftest import SmallRun
 from tests.plots.test_figures import POLICY, comparison
 from trlm_lab.base.records import Mismatch, Outcome
@@ -53,7 +54,7 @@ def test_jupyter_is_told() -> None:
 
     shell = InteractiveShell.instance()
     try:
-        assert views.register() is True
+        assert trlm_lab.Outcome is Outcome
         data, _ = shell.display_formatter.format(Mismatch(Outcome.WRONG, boundary="logits"))
         assert "logits" in data["text/html"]
     finally:
