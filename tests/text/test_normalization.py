@@ -101,15 +101,17 @@ def test_broken_tables(table: str) -> None:
 
 
 def test_table_that_leads_nowhere() -> None:
-    """Places beyond the array and texts beyond the blob are no match, and no fault."""
+    """Places beyond the array, texts beyond the blob or inside a scalar match nothing."""
     units = [0] * 512
     units[0] = 256 << 10
     units[256 ^ 0x61] = (0x1FFFFF << 10) | 1 << 8 | 0x61
     units[256 ^ 0x62] = ((256 ^ 0x62) << 10) | 1 << 8 | 0x62
     units[0] |= 1 << 31
-    raw = struct.pack(f"<I{len(units)}I", 4 * len(units), *units) + b"X\0"
-    found = read_tokenizer(precompiled(base64.b64encode(raw).decode())).encode("ab")
-    assert found.normalized == "ab"
+    units[256 ^ 0x63] = (1 << 10) | 1 << 8 | 0x63
+    units[256 ^ 0x63 ^ 1] = 1 << 31 | 1
+    raw = struct.pack(f"<I{len(units)}I", 4 * len(units), *units) + "\xe9\0".encode()
+    found = read_tokenizer(precompiled(base64.b64encode(raw).decode())).encode("abc")
+    assert found.normalized == "abc"
 
 
 PIPELINES = [

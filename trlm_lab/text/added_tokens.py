@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from trlm_lab.text.coordinates import Span
-from trlm_lab.text.tables import scalar_set
+from trlm_lab.text.scalar_sets import ScalarSet
+from trlm_lab.text.text_sets import TextSets
 
 Found = tuple[int | None, Span]
 
@@ -37,7 +38,8 @@ Allowed = Callable[[AddedToken, int, int], bool]
 class Matcher:
     """Finds one group of added tokens, by the texts that they are looked for with."""
 
-    def __init__(self, wanted: Iterable[tuple[str, AddedToken]]) -> None:
+    def __init__(self, wanted: Iterable[tuple[str, AddedToken]], sets: TextSets) -> None:
+        self._sets = sets
         self._by_text: dict[str, AddedToken] = {}
         for text, token in wanted:
             if text:
@@ -57,12 +59,12 @@ class Matcher:
         for token, start, end in self._found(text):
             if allowed and not allowed(token, start, end):
                 continue
-            if token.single_word and _inside_word(text, start, end):
+            if token.single_word and _inside_word(text, start, end, self._sets.word):
                 continue
             if token.lstrip:
-                start = max(_before_space(text, start), done)
+                start = max(_before_space(text, start, self._sets.space), done)
             if token.rstrip:
-                end = _behind_space(text, end)
+                end = _behind_space(text, end, self._sets.space)
             if done < start:
                 out.append((None, (done, start)))
             out.append((token.id, (start, end)))
@@ -86,30 +88,27 @@ class Matcher:
 
 
 def matchers(
-    tokens: Iterable[AddedToken], normalize: Callable[[str], str]
+    tokens: Iterable[AddedToken], normalize: Callable[[str], str], sets: TextSets
 ) -> tuple[Matcher, Matcher]:
     """For the given and for the normalized text; special tokens come first where texts agree."""
     order = sorted(tokens, key=lambda token: not token.special)
-    given = Matcher((one.content, one) for one in order if not one.normalized)
-    normalized = [one for one in order if one.normalized]
-    return given, Matcher((normalize(one.content), one) for one in normalized)
+    given = [(one.content, one) for one in order if not one.normalized]
+    wanted = [(normalize(one.content), one) for one in order if one.normalized]
+    return Matcher(given, sets), Matcher(wanted, sets)
 
 
-def _inside_word(text: str, start: int, end: int) -> bool:
-    word = scalar_set("added_word")
+def _inside_word(text: str, start: int, end: int, word: ScalarSet) -> bool:
     before = start > 0 and text[start - 1] in word
     return before or (end < len(text) and text[end] in word)
 
 
-def _before_space(text: str, at: int) -> int:
-    space = scalar_set("added_space")
+def _before_space(text: str, at: int, space: ScalarSet) -> int:
     while at > 0 and text[at - 1] in space:
         at -= 1
     return at
 
 
-def _behind_space(text: str, at: int) -> int:
-    space = scalar_set("added_space")
+def _behind_space(text: str, at: int, space: ScalarSet) -> int:
     while at < len(text) and text[at] in space:
         at += 1
     return at

@@ -13,7 +13,7 @@ import struct
 from dataclasses import dataclass, field
 
 from trlm_lab.text.aligned import Aligned, Change
-from trlm_lab.text.clusters import clusters
+from trlm_lab.text.clusters import ClusterSets, cluster_sets, clusters
 
 _LEAF = 1 << 8
 _LABEL = (1 << 31) | 0xFF
@@ -29,6 +29,7 @@ class Charsmap:
 
     units: tuple[int, ...]
     texts: bytes
+    borders: ClusterSets = field(default_factory=cluster_sets, repr=False)
     _known: dict[str, str | None] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -40,9 +41,21 @@ class Charsmap:
         """
         try:
             data = base64.b64decode(encoded, validate=True)
+        except binascii.Error as error:
+            raise CharsmapError(str(error)) from error
+        return cls.of(data)
+
+    @classmethod
+    def of(cls, data: bytes) -> Charsmap:
+        """From the bytes themselves.
+
+        Raises:
+            CharsmapError: cut short, or texts that are no UTF-8 or have no end.
+        """
+        try:
             (size,) = struct.unpack_from("<I", data)
             units = struct.unpack_from(f"<{size // 4}I", data, 4)
-        except (binascii.Error, struct.error) as error:
+        except struct.error as error:
             raise CharsmapError(str(error)) from error
         texts = data[4 + size // 4 * 4 :]
         if size % 4 or not units or not texts.endswith(b"\0"):
@@ -58,6 +71,25 @@ class Charsmap:
         if chunk not in self._known:
             self._known[chunk] = self._find(chunk.encode())
         return self._known[chunk]
+
+    @property
+    def root(self) -> int:
+        """Where every key begins."""
+        return _offset(self.units[0])
+
+    def step(self, place: int, char: str) -> tuple[int, str | None]:
+        """Past one scalar: the next place, -1 if no key goes on, and the text of a key that ends."""
+        units, text = self.units, None
+        for byte in char.encode():
+            place ^= byte
+            if byte == 0 or place >= len(units) or units[place] & _LABEL != byte:
+                return -1, None
+            unit = units[place]
+            place ^= _offset(unit)
+            if place >= len(units):
+                return -1, None
+            text = self._text(units[place] & 0x7FFFFFFF) if unit & _LEAF else None
+        return place, text
 
     def _find(self, key: bytes) -> str | None:
         units = self.units
@@ -75,7 +107,7 @@ class Charsmap:
         return None
 
     def _text(self, start: int) -> str | None:
-        if start >= len(self.texts):
+        if start >= len(self.texts) or self.texts[start] & 0xC0 == 0x80:
             return None
         return self.texts[start : self.texts.index(b"\0", start)].decode()
 
@@ -83,7 +115,7 @@ class Charsmap:
         """Short clusters as a whole where a key begins them, all else scalar by scalar."""
         changes: list[Change] = []
         changed = False
-        for cluster in clusters(piece.text):
+        for cluster in clusters(piece.text, self.borders):
             whole = self.text_for(cluster) if len(cluster.encode()) < 6 else None
             if whole is not None:
                 _put(changes, len(cluster), whole)

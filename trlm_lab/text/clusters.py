@@ -7,6 +7,8 @@ one is longer. Source of facts: Unicode Standard Annex 29, with the sets read ou
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cache
 
 from trlm_lab.text.scalar_sets import ScalarSet
 from trlm_lab.text.tables import scalar_set
@@ -16,9 +18,28 @@ _S, _L, _V, _T = (0xAC00, 0xD7A3), (0x1100, 0x115F), (0x1160, 0x11A7), (0x11A8, 
 _OLD_L, _OLD_V, _OLD_T = (0xA960, 0xA97C), (0xD7B0, 0xD7C6), (0xD7CB, 0xD7FB)
 
 
-def clusters(text: str) -> Iterator[str]:
+@dataclass(frozen=True)
+class ClusterSets:
+    """The classes of scalars that borders depend on."""
+
+    joined: ScalarSet
+    prepend: ScalarSet
+    control: ScalarSet
+    pictographic: ScalarSet
+    consonant: ScalarSet
+    linker: ScalarSet
+    middle: ScalarSet
+
+
+@cache
+def cluster_sets() -> ClusterSets:
+    """The source engine's own."""
+    return ClusterSets(*[scalar_set(f"grapheme_{one.name}") for one in fields(ClusterSets)])
+
+
+def clusters(text: str, sets: ClusterSets) -> Iterator[str]:
     """The clusters of a text, in order."""
-    walk = _Walk()
+    walk = _Walk(sets)
     start = 0
     for index, char in enumerate(text):
         if index and not walk.joins(text[index - 1], char):
@@ -32,50 +53,44 @@ def clusters(text: str) -> Iterator[str]:
 class _Walk:
     """What the scalars before a place have to do with it."""
 
-    def __init__(self) -> None:
-        self._sets: dict[str, ScalarSet] = {
-            name: scalar_set(f"grapheme_{name}")
-            for name in (
-                "joined", "prepend", "control", "pictographic", "consonant", "linker", "middle",
-            )
-        }  # fmt: skip
+    def __init__(self, sets: ClusterSets) -> None:
+        self._sets = sets
         # 1 after a consonant or pictograph, 2 once a linker or joiner has followed.
         self._conjunct = self._picture = 0
 
-    def _in(self, char: str, name: str) -> bool:
-        return char in self._sets[name]
-
     def joins(self, before: str, char: str) -> bool:
         """Whether there is no border between two scalars."""
+        sets = self._sets
         if before == "\r" and char == "\n":
             return True
         if before.isascii() and char.isascii():
             return False
-        if self._in(before, "control") or self._in(char, "control"):
+        if before in sets.control or char in sets.control:
             return False
         return (
-            self._in(char, "joined")
-            or self._in(before, "prepend")
-            or (self._conjunct == 2 and self._in(char, "consonant"))
-            or (self._picture == 2 and self._in(char, "pictographic"))
+            char in sets.joined
+            or before in sets.prepend
+            or (self._conjunct == 2 and char in sets.consonant)
+            or (self._picture == 2 and char in sets.pictographic)
             or _syllable(ord(before), ord(char))
         )
 
     def step(self, char: str) -> None:
         """Go past a scalar."""
+        sets = self._sets
         if char.isascii():
             self._conjunct = self._picture = 0
             return
-        if self._in(char, "consonant"):
+        if char in sets.consonant:
             self._conjunct = 1
-        elif self._conjunct and self._in(char, "linker"):
+        elif self._conjunct and char in sets.linker:
             self._conjunct = 2
-        elif not self._in(char, "middle"):
+        elif char not in sets.middle:
             self._conjunct = 0
-        if self._in(char, "pictographic"):
+        if char in sets.pictographic:
             self._picture = 1
         elif self._picture:
-            self._picture = 2 if char == _JOINER else int(self._in(char, "joined"))
+            self._picture = 2 if char == _JOINER else int(char in sets.joined)
 
 
 def _within(code: int, *spans: tuple[int, int]) -> bool:

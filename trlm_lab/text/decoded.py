@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trlm_lab.text.decoders import Decoder
-from trlm_lab.text.tables import category
+from trlm_lab.text.scalar_sets import ScalarSet
+from trlm_lab.text.text_sets import text_sets
 
 MODES = ("raw", "visible", "diagnostic")
-_ESCAPED = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp", "Zs")
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,17 @@ class Decoded:
     text: str
 
 
-def decoded(texts: list[str], stages: list[Decoder], *, clean: bool, escape: bool) -> Decoded:
-    """Texts of tokens through the decoders; without decoder they stand with spaces between."""
+def decoded(
+    texts: list[str], stages: list[Decoder], *, clean: bool, hidden: ScalarSet | None = None
+) -> Decoded:
+    """Texts of tokens through the decoders; without decoder they stand with spaces between.
+
+    With `hidden` the text shows what has no shape.
+    """
     exact = _through(texts, stages, lossy=False, clean=clean)
     data = exact.encode("utf-8", "surrogateescape")
-    if escape:
-        return Decoded(data, escaped(data))
+    if hidden is not None:
+        return Decoded(data, escaped(data, hidden))
     return Decoded(data, _through(texts, stages, lossy=True, clean=clean))
 
 
@@ -36,9 +41,12 @@ def _through(texts: list[str], stages: list[Decoder], *, lossy: bool, clean: boo
     return "".join(texts)
 
 
-def escaped(data: bytes) -> str:
-    r"""Bytes as text that shows all: \xHH for a stray byte, \u{H} for what has no shape."""
-    hidden = [category(name) for name in _ESCAPED]
+def escaped(data: bytes, hidden: ScalarSet | None = None) -> str:
+    r"""Bytes as text that shows all: \xHH for a stray byte, \u{H} for what has no shape.
+
+    `hidden` has no shape; the source engine's own set where none is given.
+    """
+    hidden = text_sets().hidden if hidden is None else hidden
     out: list[str] = []
     for char in data.decode("utf-8", "surrogateescape"):
         code = ord(char)
@@ -46,7 +54,7 @@ def escaped(data: bytes) -> str:
             out.append(f"\\x{code - 0xDC00:02x}")
         elif char == "\\":
             out.append("\\\\")
-        elif char != " " and any(char in one for one in hidden):
+        elif char in hidden:
             out.append(f"\\u{{{code:x}}}")
         else:
             out.append(char)

@@ -1,15 +1,19 @@
-"""Normalizers: each turns a piece into another, and keeps the alignment as the source does."""
+"""Normalizers: each turns a piece into another, and keeps the alignment as the source does.
+
+Each holds the character tables that it goes by: the source engine's, or those of a compiled file.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from trlm_lab.text.aligned import Aligned
 from trlm_lab.text.byte_chars import visible
-from trlm_lab.text.normal_forms import normal_form
+from trlm_lab.text.normal_forms import FormTables, form_tables, normal_form
 from trlm_lab.text.pattern import Pattern
+from trlm_lab.text.scalar_sets import ScalarSet
 from trlm_lab.text.tables import char_map, scalar_set
 
 
@@ -20,25 +24,19 @@ class Normalizer(Protocol):
         """The normalized piece."""
 
 
-@cache
-def _members(name: str) -> frozenset[str]:
-    return frozenset(chr(c) for low, high in scalar_set(name).ranges for c in range(low, high + 1))
+def without(piece: Aligned, gone: ScalarSet) -> Aligned:
+    """The piece without the scalars of a set."""
+    members = gone.members
+    return piece.kept([i for i, char in enumerate(piece.text) if char not in members])
 
 
-@cache
-def _to_space(name: str) -> dict[int, str | int]:
-    return dict.fromkeys(map(ord, _members(name)), " ")
+def spaced(piece: Aligned, found: ScalarSet) -> Aligned:
+    """The piece with the plain space in place of the scalars of a set."""
+    return piece.mapped({ord(char): " " for char in found.members})
 
 
-def without(piece: Aligned, name: str) -> Aligned:
-    """The piece without the scalars of one table."""
-    gone = _members(name)
-    return piece.kept([i for i, char in enumerate(piece.text) if char not in gone])
-
-
-def lowercase(piece: Aligned) -> Aligned:
+def lowercase(piece: Aligned, table: dict[int, str]) -> Aligned:
     """Lower case scalar by scalar: no locale, no final sigma."""
-    table = char_map("lower")
     return piece.transformed(
         (char, 1 if index else 0)
         for scalar in piece.text
@@ -51,39 +49,45 @@ class Form:
     """NFC, NFD, NFKC or NFKD."""
 
     form: str
+    tables: FormTables
 
     def apply(self, piece: Aligned) -> Aligned:
         """The piece in this form."""
-        return normal_form(piece, self.form)
+        return normal_form(piece, self.form, self.tables)
 
 
 @dataclass(frozen=True)
 class Lowercase:
     """Lower case."""
 
+    table: dict[int, str] = field(default_factory=partial(char_map, "lower"))
+
     def apply(self, piece: Aligned) -> Aligned:
         """The piece in lower case."""
-        return lowercase(piece)
+        return lowercase(piece, self.table)
 
 
 @dataclass(frozen=True)
 class Without:
-    """Scalars of a table left out: accents."""
+    """Scalars of a set left out: accents."""
 
-    name: str
+    gone: ScalarSet
 
     def apply(self, piece: Aligned) -> Aligned:
         """What is left."""
-        return without(piece, self.name)
+        return without(piece, self.gone)
 
 
 @dataclass(frozen=True)
 class Nmt:
     """Control characters out, other spaces as the plain one."""
 
+    removed: ScalarSet = field(default_factory=partial(scalar_set, "nmt_removed"))
+    space: ScalarSet = field(default_factory=partial(scalar_set, "nmt_space"))
+
     def apply(self, piece: Aligned) -> Aligned:
         """The cleaned piece."""
-        return without(piece, "nmt_removed").mapped(_to_space("nmt_space"))
+        return spaced(without(piece, self.removed), self.space)
 
 
 @dataclass(frozen=True)
@@ -92,10 +96,11 @@ class Strip:
 
     left: bool
     right: bool
+    space: ScalarSet = field(default_factory=partial(scalar_set, "strip_space"))
 
     def apply(self, piece: Aligned) -> Aligned:
         """What is between."""
-        space, text = scalar_set("strip_space"), piece.text
+        space, text = self.space, piece.text
         start, end = 0, len(text)
         while self.left and start < end and text[start] in space:
             start += 1
@@ -148,20 +153,25 @@ class Bert:
     chinese: bool
     strip_accents: bool
     lowercase: bool
+    removed: ScalarSet = field(default_factory=partial(scalar_set, "bert_removed"))
+    space: ScalarSet = field(default_factory=partial(scalar_set, "bert_space"))
+    ideographs: ScalarSet = field(default_factory=partial(scalar_set, "bert_chinese"))
+    tables: FormTables = field(default_factory=partial(form_tables, "NFD"))
+    nonspacing: ScalarSet = field(default_factory=partial(scalar_set, "bert_nonspacing"))
+    lower: dict[int, str] = field(default_factory=partial(char_map, "lower"))
 
     def apply(self, piece: Aligned) -> Aligned:
         """Cleaned, ideographs between spaces, without accents, in lower case."""
         if self.clean_text:
-            piece = without(piece, "bert_removed").mapped(_to_space("bert_space"))
+            piece = spaced(without(piece, self.removed), self.space)
         if self.chinese:
-            piece = _spaced(piece)
+            piece = _apart(piece, self.ideographs)
         if self.strip_accents:
-            piece = without(normal_form(piece, "NFD"), "bert_nonspacing")
-        return lowercase(piece) if self.lowercase else piece
+            piece = without(normal_form(piece, "NFD", self.tables), self.nonspacing)
+        return lowercase(piece, self.lower) if self.lowercase else piece
 
 
-def _spaced(piece: Aligned) -> Aligned:
-    ideographs = scalar_set("bert_chinese")
+def _apart(piece: Aligned, ideographs: ScalarSet) -> Aligned:
     if piece.text.isascii():
         return piece
     return piece.transformed(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 from trlm_lab.text.byte_chars import SPACE
 from trlm_lab.text.coordinates import Span
 from trlm_lab.text.records import Token
+from trlm_lab.text.scalar_sets import ScalarSet
 from trlm_lab.text.tables import scalar_set
 
 
@@ -31,6 +33,7 @@ class TrimOffsets:
     """
 
     prefix_space: bool
+    space: ScalarSet = field(default_factory=partial(scalar_set, "rust_space"))
 
     def apply(self, tokens: list[Token], *, insert: bool) -> list[Token]:
         """The same tokens with narrower spans."""
@@ -41,7 +44,7 @@ class TrimOffsets:
 
     def _span(self, text: str, span: Span, *, first: bool) -> Span:
         start, end = span
-        leading, trailing = _spaces(text), _spaces(text[::-1])
+        leading, trailing = self._spaces(text), self._spaces(text[::-1])
         if leading:
             if (first or start == 0) and self.prefix_space and leading == 1:
                 leading = 0
@@ -50,15 +53,13 @@ class TrimOffsets:
             end = max(end - trailing, start)
         return start, end
 
-
-def _spaces(text: str) -> int:
-    space = scalar_set("rust_space")
-    count = 0
-    for char in text:
-        if char != SPACE and char not in space:
-            break
-        count += 1
-    return count
+    def _spaces(self, text: str) -> int:
+        count = 0
+        for char in text:
+            if char != SPACE and char not in self.space:
+                break
+            count += 1
+        return count
 
 
 @dataclass(frozen=True)

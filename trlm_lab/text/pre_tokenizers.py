@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from trlm_lab.text.aligned import Aligned
 from trlm_lab.text.byte_chars import ascii_visible, visible
 from trlm_lab.text.coordinates import Span
-from trlm_lab.text.pattern import Pattern, expression, literal, of_runs
+from trlm_lab.text.pattern import Pattern, literal, of_runs
 from trlm_lab.text.scalar_sets import ScalarSet
 from trlm_lab.text.splitting import cut, parts
 from trlm_lab.text.tables import scalar_set, table
 
 #: The split of GPT-2, which ByteLevel has built in.
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+
+Runs = Sequence[Sequence[int]]
 
 
 class PreTokenizer(Protocol):
@@ -79,15 +84,15 @@ class ByteLevel:
     """The split of GPT-2 if asked for, then every byte as a visible character."""
 
     prefix_space: bool
-    use_regex: bool
+    pattern: Pattern | None
 
     def split(self, piece: Aligned) -> list[Aligned]:
         """Pieces in visible characters, aligned with the scalars of their bytes."""
         if self.prefix_space and not piece.text.startswith(" "):
             piece = piece.prefixed(" ")
         cuts = [piece]
-        if self.use_regex:
-            spans = expression(GPT2).spans(piece.text)
+        if self.pattern:
+            spans = self.pattern.spans(piece.text)
             cuts = _pieces(piece, [span for span, _ in parts(spans, len(piece.text))])
         return [byte_level(one) for one in cuts]
 
@@ -145,15 +150,18 @@ def digits(individual: bool) -> CharSplit:
 class Scripts:
     """Runs of one script, by the source's own grouping; what has no script joins the run before.
 
-    What has no script at the beginning of a piece is lost, as in the source.
+    What has no script at the beginning of a piece is lost, as in the source. `runs` are the scalars
+    below an end, and their script.
     """
+
+    runs: Runs = field(default_factory=partial(table, "scripts"))
 
     def split(self, piece: Aligned) -> list[Aligned]:
         """A cut where a scalar has another script than the last one that has any."""
         starts: list[int] = []
         now = 0
         for index, char in enumerate(piece.text):
-            group = script_group(char)
+            group = script_group(char, self.runs)
             if group and group != now:
                 starts.append(index)
             now = group or now
@@ -161,8 +169,7 @@ class Scripts:
         return _pieces(piece, list(zip(starts, ends, strict=True)))
 
 
-def script_group(char: str) -> int:
+def script_group(char: str, runs: Runs) -> int:
     """The number of a scalar's script; 0 joins any."""
-    runs: list[list[int]] = table("scripts")
     at = bisect_right(runs, ord(char), key=lambda run: run[0])
     return runs[at][1]

@@ -9,6 +9,7 @@ from trlm_lab.errors import TokenizerKindError
 from trlm_lab.text import decoders, normalizers, pre_tokenizers
 from trlm_lab.text.charsmap import Charsmap, CharsmapError
 from trlm_lab.text.fields import Fields, escaped, shown
+from trlm_lab.text.normal_forms import form_tables
 from trlm_lab.text.pattern import Pattern, expression, literal
 from trlm_lab.text.post_processors import PostProcessor, Template, TrimOffsets, inserted
 from trlm_lab.text.records import Token
@@ -75,7 +76,8 @@ def _pattern(row: Fields) -> Pattern:
 
 
 def _form(row: Fields) -> normalizers.Form:
-    return normalizers.Form(row.text("type"))
+    form = row.text("type")
+    return normalizers.Form(form, form_tables(form))
 
 
 def _bert(row: Fields) -> normalizers.Bert:
@@ -108,7 +110,7 @@ _NORMALIZERS: _Readers = {
     "NFKD": _form,
     "Lowercase": lambda row: normalizers.Lowercase(),
     "Strip": lambda row: normalizers.Strip(row.flag("strip_left"), row.flag("strip_right")),
-    "StripAccents": lambda row: normalizers.Without("accents"),
+    "StripAccents": lambda row: normalizers.Without(scalar_set("accents")),
     "Nmt": lambda row: normalizers.Nmt(),
     "BertNormalizer": _bert,
     "Replace": _replace,
@@ -133,7 +135,8 @@ def _bert_words(row: Fields) -> tuple[pre_tokenizers.CharSplit, ...]:
 
 def _byte_level(row: Fields) -> pre_tokenizers.ByteLevel:
     row.flag("trim_offsets", True)
-    return pre_tokenizers.ByteLevel(row.flag("add_prefix_space"), row.flag("use_regex", True))
+    pattern = expression(pre_tokenizers.GPT2) if row.flag("use_regex", True) else None
+    return pre_tokenizers.ByteLevel(row.flag("add_prefix_space"), pattern)
 
 
 def _scheme(row: Fields) -> tuple[str, str, bool]:

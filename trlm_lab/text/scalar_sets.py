@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 LAST = 0x10FFFF
 Range = tuple[int, int]
@@ -53,6 +54,11 @@ class ScalarSet:
         code = ord(char)
         at = bisect_right(self.ranges, (code, LAST)) - 1
         return at >= 0 and self.ranges[at][0] <= code <= self.ranges[at][1]
+
+    @cached_property
+    def members(self) -> frozenset[str]:
+        """Its scalars one by one, for small sets that are asked for often."""
+        return frozenset(chr(c) for low, high in self.ranges for c in range(low, high + 1))
 
     def in_brackets(self) -> str:
         """The inside of a character class of Python's `re`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from trlm_lab.text.normalizers import Normalizer
 from trlm_lab.text.post_processors import PostProcessor
 from trlm_lab.text.pre_tokenizers import PreTokenizer
 from trlm_lab.text.records import Encoding, Stage, StagePiece, Token
+from trlm_lab.text.text_sets import TextSets, text_sets
 from trlm_lab.text.utf8 import MAX_BYTES, checked, text_of
 
 #: A piece, and the id of the added token that it is.
@@ -49,6 +50,7 @@ class Tokenizer:
     post_processors: tuple[Component, ...] = ()
     decoders: tuple[Component, ...] = ()
     notes: tuple[str, ...] = ()
+    sets: TextSets = field(default_factory=text_sets, repr=False)
 
     def encode(
         self,
@@ -90,7 +92,8 @@ class Tokenizer:
         if visible:
             texts = [text for text in texts if text not in self._special_texts]
         stages: list[Decoder] = [one.stage for one in self.decoders]
-        return decoded(texts, stages, clean=visible, escape=mode == "diagnostic")
+        hidden = self.sets.hidden if mode == "diagnostic" else None
+        return decoded(texts, stages, clean=visible, hidden=hidden)
 
     def token_text(self, number: int) -> str | None:
         """The token of an id; added tokens come before the model's."""
@@ -119,7 +122,7 @@ class Tokenizer:
     @cached_property
     def matchers(self) -> tuple[Matcher, Matcher]:
         """For the text as given, and for the normalized text."""
-        return matchers(self.added, self._normalized)
+        return matchers(self.added, self._normalized, self.sets)
 
     @cached_property
     def content_model(self) -> Model:
