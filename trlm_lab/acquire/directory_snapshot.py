@@ -26,7 +26,7 @@ from trlm_lab.base import strict_json
 from trlm_lab.base.records import SourceFile
 from trlm_lab.base.safetensors_header import StoredTensor, read_elements
 
-DIRECTORY_VERSION = 2
+DIRECTORY_VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,7 @@ def convert_directory(
         "converter": {"name": "trlm_lab.acquire.directory", "version": DIRECTORY_VERSION},
         "materials": [{"name": m.path, "size": m.size, "sha256": m.sha256} for m in materials],
         "ignored": list(tree.ignored),
+        "allow_list": tree.allowed.to_map(tree.taken),
         "tensors": [_tensor_row(name, stored[name], digests[name]) for name in sorted(stored)],
         "licence": local_decision(declared_licence(out)),
         **quantized_grid([]),

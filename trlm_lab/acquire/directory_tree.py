@@ -7,9 +7,11 @@ the bookkeeping of version control and download clients at the top is passed ove
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from trlm_lab.acquire.allow_list import CONFIG, AllowList, family_list, general_list
 from trlm_lab.acquire.lfs_pointer import MOST_BYTES, read_pointer
 from trlm_lab.acquire.tree_names import BOOKKEEPING, INDEX, name_problem, name_use
 from trlm_lab.errors import LfsPointerError, ShardError, TreeError, TrlmError
@@ -29,6 +31,7 @@ class ModelTree:
     taken: tuple[str, ...]
     ignored: tuple[str, ...]
     has_index: bool
+    allowed: AllowList
 
 
 def read_tree(root: Path) -> ModelTree:
@@ -43,7 +46,7 @@ def read_tree(root: Path) -> ModelTree:
         raise problems[0]
     if tree.has_index and not tree.weights:
         raise ShardError(where=INDEX, detail="the index stands there without any of its shards")
-    if "config.json" not in tree.taken or not tree.weights:
+    if CONFIG not in tree.taken or not tree.weights:
         detail = "a model directory has config.json and model*.safetensors"
         raise TreeError(where=str(root), detail=detail)
     return tree
@@ -56,7 +59,16 @@ def judged_tree(root: Path) -> tuple[ModelTree, list[TrlmError]]:
     weights = tuple(name for name in names if name_use(name) == "weights")
     taken = tuple(name for name in names if name_use(name) == "taken")
     ignored = tuple(name for name in names if name_use(name) == "other")
-    return ModelTree(root, weights, taken, ignored, INDEX in names), problems
+    allowed = family_list(root / CONFIG) if CONFIG in taken else general_list()
+    problems += _oversized(root, [*taken, INDEX] if INDEX in names else taken, allowed)
+    return ModelTree(root, weights, taken, ignored, INDEX in names, allowed), problems
+
+
+def _oversized(root: Path, names: Iterable[str], allowed: AllowList) -> Iterator[TrlmError]:
+    for name in names:
+        detail = allowed.problem(name, (root / name).stat().st_size)
+        if detail:
+            yield TreeError(where=str(root / name), detail=detail)
 
 
 def _walk(root: Path, problems: list[TrlmError]) -> list[str]:

@@ -13,7 +13,7 @@ from trlm_lab.acquire.hub_limits import HubLimits
 from trlm_lab.acquire.hub_snapshot import HubSource, parse_hub
 from trlm_lab.acquire.hub_tree import HubFile, list_files, resolve
 from trlm_lab.acquire.json_changes import json_changes
-from trlm_lab.acquire.tree_names import is_document, name_use
+from trlm_lab.acquire.tree_names import is_document, is_licence, name_use
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.records import Snapshot
 from trlm_lab.errors import NotObservableError, SourceMissingError
@@ -140,7 +140,8 @@ def _change(
 
 def _kind(path: str) -> str:
     if is_document(path):
-        return "licence" if "licen" in path.lower() or "policy" in path.lower() else UNREVIEWED
+        terms = is_licence(path) or "licen" in path.lower() or "policy" in path.lower()
+        return "licence" if terms else UNREVIEWED
     # An unknown name affects behaviour until somebody says otherwise.
     return UNREVIEWED if name_use(path) == "bookkeeping" else "behaviour"
 

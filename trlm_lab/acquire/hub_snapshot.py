@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trlm_lab.acquire.allow_list import CONFIG, family_list
 from trlm_lab.acquire.approval import Approve
 from trlm_lab.acquire.directory_snapshot import convert_directory
 from trlm_lab.acquire.directory_tree import read_tree
@@ -20,7 +21,7 @@ from trlm_lab.acquire.hub_cache import take_cached
 from trlm_lab.acquire.hub_client import HubClient, hub_client
 from trlm_lab.acquire.hub_fetch import Fetch, fetch, is_whole
 from trlm_lab.acquire.hub_limits import HubLimits
-from trlm_lab.acquire.hub_tree import HubFile, HubTree, list_tree, resolve
+from trlm_lab.acquire.hub_tree import HubFile, HubTree, list_tree, require_size, resolve
 from trlm_lab.acquire.licence import decide, declared_licence
 from trlm_lab.acquire.progress import Progress
 from trlm_lab.acquire.snapshot_store import cached_snapshot, snapshots_root
@@ -30,10 +31,11 @@ from trlm_lab.base.blobs import file_sha256, write_atomically
 from trlm_lab.base.file_lock import locked
 from trlm_lab.base.home import trlm_home
 from trlm_lab.base.records import Pin, Snapshot, SourceFile
-from trlm_lab.errors import HubChangedError, HubSpecError
+from trlm_lab.errors import HubChangedError, HubNotFoundError, HubSpecError
 
-HUB_VERSION = 2
+HUB_VERSION = 3
 _REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}\Z")
+_REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,254}\Z")
 _COMMIT = re.compile(r"[0-9a-f]{40}\Z")
 
 
@@ -66,10 +68,20 @@ def parse_hub(locator: str) -> HubSource:
         HubSpecError: anything else.
     """
     repo, at, revision = locator.partition("@")
+
+    def refused(detail: str, form: str = "hf:owner/name or hf:owner/name@revision") -> HubSpecError:
+        return HubSpecError(where=f"hf:{locator}", spec=locator, detail=detail, form=form)
+
+    if locator != locator.strip():
+        raise refused("white space stands before or after it", f"hf:{locator.strip()}")
     if not _REPO.match(repo):
-        raise HubSpecError(spec=locator, detail="a repository is owner/name")
-    if at and not re.match(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,254}\Z", revision):
-        raise HubSpecError(spec=locator, detail="the revision is no branch, tag or commit")
+        raise refused("a repository is owner/name")
+    if at and not revision:
+        raise refused("no revision stands after the @", f"hf:{repo} or hf:{repo}@main")
+    if at and not _REVISION.match(revision):
+        raise refused("the revision is no branch, tag or commit")
+    if _COMMIT.match(revision.lower()) and not _COMMIT.match(revision):
+        raise refused("a commit id has lower-case letters", f"hf:{repo}@{revision.lower()}")
     return HubSource(repo, revision or "main")
 
 
@@ -147,8 +159,9 @@ class _Transaction:
         after = list_tree(self.client, source.repo, commit, self.rules.profile)
         if after.files != before.files:
             raise HubChangedError(where=source.spelled, detail="the tree of the commit changed")
-        resolved_after = resolve(self.client, source.repo, source.revision)
-        licence = decide(declared_licence(files), self.rules.decision)
+        resolved_after = self._resolved_again()
+        repository = f"hf:{source.repo}"
+        licence = decide(declared_licence(files), repository, commit, self.rules.decision)
         received = [_received(files, f) for f in before.fetched]
         provenance = convert_directory(read_tree(files), received, out, self.progress, self.approve)
         return {
@@ -162,9 +175,17 @@ class _Transaction:
                 "tree": [f.to_list() for f in before.files],
                 "left_out": [list(row) for row in before.left_out],
                 "tree_profile": self.rules.profile.to_map(),
+                "limits": asdict(self.rules.limits),
                 "client_cache": cached,
             },
         }
+
+    def _resolved_again(self) -> str:
+        """What the revision means now; empty where the name is gone, which is drift as well."""
+        try:
+            return resolve(self.client, self.source.repo, self.source.revision)
+        except HubNotFoundError:
+            return ""
 
     def _require_same(self, tree: HubTree) -> None:
         """The tree that an earlier, killed run of this transaction saw is still the tree."""
@@ -180,7 +201,8 @@ class _Transaction:
         """Fetch what is not here whole; returns what the client's own cache gave or got wrong."""
         total, done = sum(f.size for f in tree.fetched), 0
         notes: list[list[str]] = []
-        for file in tree.fetched:
+        # The configuration first: it names the family, whose list bounds all other documents.
+        for file in sorted(tree.fetched, key=lambda f: f.path != CONFIG):
             what, start = f"download {file.path}", done
 
             def report(count: int, what: str = what, start: int = start) -> None:
@@ -197,7 +219,14 @@ class _Transaction:
                     fetch(Fetch(self.client, self.source.repo, self.commit, file, out, report))
             done += file.size
             report(file.size)
+            if file.path == CONFIG:
+                self._require_sizes(tree, out)
         return notes
+
+    def _require_sizes(self, tree: HubTree, config: Path) -> None:
+        allowed = family_list(config)
+        for file in tree.fetched:
+            require_size(file, allowed, self.source.spelled)
 
 
 def _received(files: Path, file: HubFile) -> SourceFile:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 from unicodedata import normalize
 
+from trlm_lab.acquire.allow_list import AllowList, general_list
 from trlm_lab.acquire.hub_client import HubClient, hub_answers
 from trlm_lab.acquire.hub_limits import HubLimits
 from trlm_lab.acquire.tree_names import name_problem, name_use
@@ -16,6 +17,8 @@ from trlm_lab.acquire.tree_profile import TreeProfile
 from trlm_lab.errors import HubLimitError, HubNotFoundError, HubTreeError, TreeProfileError
 
 _COMMIT = re.compile(r"[0-9a-f]{40}\Z")
+#: May be a name as well: branches and tags of these letters exist.
+_SHORT = re.compile(r"[0-9a-fA-F]{4,39}\Z")
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,17 @@ def resolve(client: HubClient, repo: str, revision: str) -> str:
         HubUnreachableError: no answer.
     """
     where = f"hf:{repo}@{revision}"
-    with hub_answers(where):
-        info = client.api.model_info(repo, revision=revision, timeout=client.limits.silence_seconds)
+    try:
+        with hub_answers(where):
+            seconds = client.limits.silence_seconds
+            info = client.api.model_info(repo, revision=revision, timeout=seconds)
+    except HubNotFoundError as error:
+        if not _SHORT.match(revision):
+            raise
+        detail = (
+            f"{error.detail}; if {revision} is the beginning of a commit id, write all 40 digits"
+        )
+        raise HubNotFoundError(where=where, detail=detail) from error
     commit = str(info.sha)
     if not _COMMIT.match(commit):
         raise HubNotFoundError(where=where, detail=f"the server names no full commit: {commit!r}")
@@ -168,11 +180,23 @@ def _judge(
         elif problem:
             raise HubTreeError(where=where, detail=f"{file.path!r}: {problem}")
         elif used:
+            require_size(file, general_list(), where)
             fetched.append(file)
         else:
             left_out.append((file.path, "no part of the model: listed, not fetched"))
     _require_apart(fetched, where)
     return tuple(fetched), tuple(left_out)
+
+
+def require_size(file: HubFile, allowed: AllowList, where: str) -> None:
+    """Refuse a document that is larger than any of its kind.
+
+    Raises:
+        HubLimitError: it is.
+    """
+    detail = "" if name_use(file.path) == "weights" else allowed.problem(file.path, file.size)
+    if detail:
+        raise HubLimitError(where=where, detail=detail)
 
 
 def _require_apart(fetched: list[HubFile], where: str) -> None:

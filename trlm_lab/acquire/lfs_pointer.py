@@ -8,9 +8,11 @@ from pathlib import Path
 
 #: The specification bounds a pointer at 1024 bytes.
 MOST_BYTES = 1024
-_VERSION = b"version https://git-lfs.github.com/spec/v1\n"
-_OID = re.compile(rb"^oid sha256:([0-9a-f]{64})$", re.M)
-_SIZE = re.compile(rb"^size ([0-9]{1,19})$", re.M)
+#: The address that the specification names, and the one from before its first release. A checkout
+#: may have turned line feeds into carriage return and line feed.
+_VERSION = re.compile(rb"version https://(git-lfs|hawser)\.github\.com/spec/v[0-9]+\r?\n")
+_OID = re.compile(rb"^oid sha256:([0-9a-f]{64})\r?$", re.M)
+_SIZE = re.compile(rb"^size ([0-9]{1,19})\r?$", re.M)
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ def read_pointer(path: Path) -> LfsPointer | None:
     """The pointer at `path`, or None where the file is something else."""
     with path.open("rb") as stream:
         data = stream.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES or not data.startswith(_VERSION):
+    if len(data) > MOST_BYTES or not _VERSION.match(data):
         return None
     oid, size = _OID.search(data), _SIZE.search(data)
     if oid is None or size is None:

@@ -3,80 +3,71 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.base import strict_json
+from trlm_lab.acquire.licence_card import card_licence
+from trlm_lab.acquire.tree_names import is_card, is_licence, is_notice
 from trlm_lab.base.blobs import file_sha256
-from trlm_lab.errors import LicenceDecisionError, LicenceUndecidedError, TrlmError
+from trlm_lab.base.reviewed_rows import ReviewedForm
+from trlm_lab.errors import LicenceDecisionError, LicenceUndecidedError
 
 LOCAL_RULE = "rule 1 for a user's own files"
-SCHEMA = "trlm.licence_decision.v1"
-_TEXT = re.compile(r"(LICEN[CS]E|COPYING)(\.(md|txt))?\Z", re.I)
-_CARD = "README.md"
-_KEYS = {
-    "schema", "spdx", "text_sha256", "card_sha256", "decision", "redistribution", "attribution",
-    "reviewer",
-}  # fmt: skip
+SCHEMA = "trlm.licence_decision.v2"
+UNKNOWN = "unknown"
+FORM = ReviewedForm(
+    SCHEMA,
+    texts=frozenset({"source", "spdx", "decision", "redistribution", "attribution", "reviewer"}),
+    said=frozenset({"spdx", "redistribution", "attribution", "reviewer"}),
+    error=LicenceDecisionError,
+)
+
+#: (path, SHA-256) of files, sorted by path.
+Hashed = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What a source says of its licence: the id of its card, and the hashes of its texts."""
+    """What a source says of its licence.
+
+    `spdx` is the one id that its cards declare, or `unknown`; `texts` are its licence texts with
+    notices and use policies, `cards` its model cards: all of them, with their hashes.
+    """
 
     spdx: str
-    text_sha256: str | None
-    card_sha256: str | None
+    texts: Hashed = ()
+    cards: Hashed = ()
+
+    def listed(self) -> dict[str, list[dict[str, str]]]:
+        """Both lists as a decision writes them."""
+        return {name: _rows(getattr(self, name)) for name in ("texts", "cards")}
+
+
+def _rows(hashed: Hashed) -> list[dict[str, str]]:
+    return [{"path": path, "sha256": sha256} for path, sha256 in hashed]
 
 
 def declared_licence(root: Path) -> Declared:
-    """Read the card's front matter and hash the licence text and the card below `root`."""
-    texts = sorted(p for p in root.iterdir() if _TEXT.match(p.name) and p.is_file())
-    card = root / _CARD
+    """Read the front matter of the cards at `root`, and hash every card and licence text there."""
+    names = sorted(p.name for p in root.iterdir() if p.is_file())
+    cards = [name for name in names if is_card(name)]
+    ids = {card_licence(root / name) for name in cards} - {None}
+    spdx = next(iter(ids)) if len(ids) == 1 else None
+    texts = tuple((name, file_sha256(root / name)) for name in names if is_licence(name))
     return Declared(
-        _card_licence(card) if card.is_file() else "unknown",
-        file_sha256(texts[0]) if texts else None,
-        file_sha256(card) if card.is_file() else None,
+        spdx or UNKNOWN, texts, tuple((name, file_sha256(root / name)) for name in cards)
     )
-
-
-def _card_licence(card: Path) -> str:
-    from huggingface_hub.repocard import metadata_load
-    from yaml import YAMLError
-
-    try:
-        # Of keys that stand twice the reader takes the last and says nothing.
-        if _repeats(card.read_text(encoding="utf-8")):
-            return "unknown"
-        row = metadata_load(card) or {}
-    except (ValueError, YAMLError, UnicodeDecodeError, RecursionError):
-        return "unknown"
-    licence = row.get("license", "unknown")
-    return licence if isinstance(licence, str) else "unknown"
-
-
-def _repeats(text: str) -> bool:
-    """Whether the card's front matter holds a top-level key twice."""
-    from huggingface_hub.repocard import REGEX_YAML_BLOCK
-    from yaml import SafeLoader, compose
-    from yaml.nodes import MappingNode
-
-    front = REGEX_YAML_BLOCK.search(text)
-    node = compose(front[2], Loader=SafeLoader) if front else None
-    keys = [key.value for key, _ in node.value] if isinstance(node, MappingNode) else []
-    return any(keys.count(key) > 1 for key in keys)
 
 
 def local_decision(declared: Declared) -> dict[str, Any]:
     """The decision on a user's own file or directory: used where it is, passed on nowhere."""
     return {
         "schema": SCHEMA,
+        "source": "the user's own copy",
         "spdx": declared.spdx,
-        "text_sha256": declared.text_sha256,
-        "card_sha256": declared.card_sha256,
+        **declared.listed(),
         "decision": "local use only",
         "redistribution": "none: nobody has decided on the licence",
         "attribution": "undecided",
@@ -84,39 +75,61 @@ def local_decision(declared: Declared) -> dict[str, Any]:
     }
 
 
-def decide(declared: Declared, decision: Path | None = None) -> dict[str, Any]:
-    """The decision on a declared licence: the given file's, or the reviewed table's.
+def decide(
+    declared: Declared, repository: str, commit: str, decision: Path | None = None
+) -> dict[str, Any]:
+    """The decision on the licence of `repository` (`hf:owner/name`) at `commit`.
+
+    It is the given file's, or the reviewed table's; the table knows licences by their id, so it
+    decides on no source that has further texts beside one licence and its notices.
 
     Raises:
-        LicenceUndecidedError: no file, and the table does not know the licence.
-        LicenceDecisionError: the file is incomplete, rejects, or was made about other texts.
+        LicenceUndecidedError: no file, and the table cannot decide.
+        LicenceDecisionError: the file is incomplete, rejects, or was made about another source or
+            about other texts.
     """
     if decision is not None:
-        return _given(declared, decision)
+        return _given(declared, repository, commit, decision)
     table = json.loads(files("trlm_lab.data").joinpath("licences/reviewed.json").read_text())
     rule = table["licences"].get(declared.spdx.lower())
     if rule is None:
-        raise LicenceUndecidedError(where=_CARD, spdx=declared.spdx)
-    texts = {"text_sha256": declared.text_sha256, "card_sha256": declared.card_sha256}
-    return {"schema": SCHEMA, **rule, **texts, "reviewer": table["reviewer"]}
+        detail = f"the licence {declared.spdx!r} is in no reviewed table"
+        raise LicenceUndecidedError(where=repository, detail=detail)
+    terms = [path for path, _ in declared.texts if not is_notice(path)]
+    if len(terms) > 1:
+        detail = f"the card says {declared.spdx!r}, and there are {', '.join(terms)}"
+        raise LicenceUndecidedError(where=repository, detail=detail)
+    source = {"source": f"{repository}@{commit}"}
+    return {
+        "schema": SCHEMA, **source, **rule, **declared.listed(), "reviewer": table["reviewer"]
+    }  # fmt: skip
 
 
-def _given(declared: Declared, path: Path) -> dict[str, Any]:
-    where = str(path)
-    try:
-        row = strict_json.load_object(path)
-    except TrlmError as error:
-        raise LicenceDecisionError(where=where, detail=error.detail) from error
-    if set(row) != _KEYS or row["schema"] != SCHEMA:
-        raise LicenceDecisionError(where=where, detail=f"the keys are {sorted(_KEYS)}")
-    for key in ("spdx", "decision", "redistribution", "attribution", "reviewer"):
-        if not isinstance(row[key], str) or not row[key].strip():
-            raise LicenceDecisionError(where=f"{where}#/{key}", detail="a text is needed")
-    for key in ("text_sha256", "card_sha256"):
-        if row[key] != getattr(declared, key):
-            detail = f"the source has {getattr(declared, key)}, the decision is about {row[key]}"
-            raise LicenceDecisionError(where=f"{where}#/{key}", detail=detail)
+def _given(declared: Declared, repository: str, commit: str, path: Path) -> dict[str, Any]:
+    row = FORM.load(path, others=("texts", "cards"))
+    _require_source(row["source"], declared, repository, commit, f"{path}#/source")
+    for key, wanted in declared.listed().items():
+        if row[key] != wanted:
+            detail = f"the source has {_spelled(wanted)}, the decision is about {row[key]!r:.200}"
+            raise LicenceDecisionError(where=f"{path}#/{key}", detail=detail)
     if row["decision"] != "accepted":
         detail = f"the decision is {row['decision']!r}; only `accepted` lets a source in"
-        raise LicenceDecisionError(where=f"{where}#/decision", detail=detail)
+        raise LicenceDecisionError(where=f"{path}#/decision", detail=detail)
     return row
+
+
+def _require_source(
+    named: str, declared: Declared, repository: str, commit: str, where: str
+) -> None:
+    """A decision is about one repository; where no licence text is, about one commit of it."""
+    exact = f"{repository}@{commit}"
+    if named == exact or (named == repository and declared.texts):
+        return
+    wanted = f"{repository!r} or {exact!r}" if declared.texts else repr(exact)
+    why = "" if declared.texts else ": it has no licence text that could bind the decision"
+    detail = f"the decision is about {named!r}, the source is {wanted}{why}"
+    raise LicenceDecisionError(where=where, detail=detail)
+
+
+def _spelled(rows: list[dict[str, str]]) -> str:
+    return json.dumps(rows) if rows else "none"

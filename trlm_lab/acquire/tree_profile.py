@@ -7,10 +7,17 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.base import canon, strict_json
-from trlm_lab.errors import TreeProfileError, TrlmError
+from trlm_lab.base import canon
+from trlm_lab.base.reviewed_rows import ReviewedForm
+from trlm_lab.errors import TreeProfileError
 
 SCHEMA = "trlm.tree_profile.v1"
+FORM = ReviewedForm(
+    SCHEMA,
+    texts=frozenset({"pattern", "reason", "reviewer"}),
+    said=frozenset({"reason", "reviewer"}),
+    error=TreeProfileError,
+)
 
 
 @dataclass(frozen=True)
@@ -52,31 +59,11 @@ def load_tree_profile(path: Path) -> TreeProfile:
         TreeProfileError: not the form, or an exception without reason or reviewer, or one that
             would leave out the weights or the configuration.
     """
-    where = str(path)
-    try:
-        row = strict_json.load_object(path)
-    except TrlmError as error:
-        raise TreeProfileError(where=where, detail=error.detail) from error
-    if set(row) != {"schema", "exceptions"} or row["schema"] != SCHEMA:
-        detail = f"the keys are `schema` ({SCHEMA}) and `exceptions`"
-        raise TreeProfileError(where=where, detail=detail)
-    if not isinstance(row["exceptions"], list):
-        raise TreeProfileError(where=where, detail="`exceptions` is a list")
-    rules = tuple(
-        _exception(e, f"{where}#/exceptions/{i}") for i, e in enumerate(row["exceptions"])
-    )
+    rows = FORM.load_rows(path, "exceptions")
+    rules = tuple(Permission(**row) for _, row in rows)
     profile = TreeProfile(rules)
     for needed in ("config.json", "model.safetensors", "model-00001-of-00002.safetensors"):
         if profile.reason(needed):
             detail = f"an exception would leave out {needed}"
-            raise TreeProfileError(where=where, detail=detail)
+            raise TreeProfileError(where=str(path), detail=detail)
     return profile
-
-
-def _exception(row: Any, where: str) -> Permission:
-    keys = {"pattern", "reason", "reviewer"}
-    if not isinstance(row, dict) or set(row) != keys:
-        raise TreeProfileError(where=where, detail=f"an exception has {sorted(keys)}")
-    if not all(isinstance(v, str) and v.strip() for v in row.values()):
-        raise TreeProfileError(where=where, detail="pattern, reason and reviewer are texts")
-    return Permission(**row)

@@ -16,6 +16,7 @@ from typing import Any
 
 from trlm_lab.base import canon, strict_json
 from trlm_lab.base.plain_file import read_plain
+from trlm_lab.base.reviewed_rows import is_said
 from trlm_lab.errors import ResolutionFileError
 
 SCHEMA = "trlm.resolution.v1"
@@ -77,6 +78,8 @@ def parse_resolution(row: Any, file_sha256: str, *, where: str) -> Resolution:
     for name in _TEXTS:
         if not isinstance(row.get(name), str) or not row[name].strip():
             raise refuse(f"{name} is {row.get(name)!r}, a text is wanted", f"/{name}")
+    if not is_said(row["reviewer"]):
+        raise refuse("reviewer holds no letter and no digit", "/reviewer")
     special = _BY_KIND.get(row["kind"])
     if special is None:
         raise refuse(f"kind is {row['kind']!r}; known: {', '.join(_BY_KIND)}", "/kind")

@@ -10,7 +10,15 @@ class HubSpecError(UsageError):
 
     code = "HUB_SPEC"
     rule = "{spec!r} is no Hub repository: {detail}"
-    fix = "write hf:owner/name or hf:owner/name@revision"
+    fix = "write {form}"
+
+
+class HubOptionError(UsageError):
+    """A reviewed file about a repository of a Hub, for a source that is none."""
+
+    code = "HUB_OPTION"
+    rule = "{option} is about a repository of a Hub, and the source is {scheme}:"
+    fix = "leave the option out; a user's own copy needs no decision and holds no other files"
 
 
 class HubTokenError(UsageError):
@@ -89,16 +97,16 @@ class LicenceUndecidedError(Refused):
     """No decision on the licence, so nothing is converted."""
 
     code = "LICENCE_UNDECIDED"
-    rule = "the licence {spdx!r} is in no reviewed table and no decision was given"
+    rule = "{detail}, and no decision was given"
     fix = "review it and pass --licence-decision FILE; docs/acquisition.md has the form"
 
 
 class LicenceDecisionError(Refused):
-    """A licence decision that is incomplete, or made about another text."""
+    """A licence decision that is incomplete, or made about another source or text."""
 
     code = "LICENCE_DECISION"
     rule = "{detail}"
-    fix = "review this source's licence and write its hashes into the decision"
+    fix = "review this source's licence; docs/acquisition.md has the form of a decision"
 
 
 class NotObservableError(Refused):

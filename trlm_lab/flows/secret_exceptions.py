@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
-from trlm_lab.base import strict_json
-from trlm_lab.errors import SecretExceptionsError, TrlmError
+from trlm_lab.base.reviewed_rows import ReviewedForm
+from trlm_lab.errors import SecretExceptionsError
 from trlm_lab.secret_scan import SecretFinding, rule_names
 
-SCHEMA = "trlm.secret_exceptions.v1"
-_KEYS = {"rule", "where", "reason", "reviewer"}
+FORM = ReviewedForm(
+    "trlm.secret_exceptions.v1",
+    texts=frozenset({"rule", "where", "reason", "reviewer"}),
+    said=frozenset({"rule", "reason", "reviewer"}),
+    error=SecretExceptionsError,
+)
 
 
 @dataclass(frozen=True)
@@ -46,25 +49,8 @@ def load_secret_exceptions(path: Path) -> SecretExceptions:
         SecretExceptionsError: not the form, or an exception without reason or reviewer, or for a
             rule that does not exist.
     """
-    where = str(path)
-    try:
-        row = strict_json.load_object(path)
-    except TrlmError as error:
-        raise SecretExceptionsError(where=where, detail=error.detail) from error
-    if set(row) != {"schema", "exceptions"} or row["schema"] != SCHEMA:
-        detail = f"the keys are `schema` ({SCHEMA}) and `exceptions`"
-        raise SecretExceptionsError(where=where, detail=detail)
-    if not isinstance(row["exceptions"], list):
-        raise SecretExceptionsError(where=where, detail="`exceptions` is a list")
-    rows = enumerate(row["exceptions"])
-    return SecretExceptions(tuple(_exception(r, f"{where}#/exceptions/{i}") for i, r in rows))
-
-
-def _exception(row: Any, where: str) -> SecretException:
-    if not isinstance(row, dict) or set(row) != _KEYS:
-        raise SecretExceptionsError(where=where, detail=f"an exception has {sorted(_KEYS)}")
-    if not all(isinstance(v, str) and v.strip() for v in row.values()):
-        raise SecretExceptionsError(where=where, detail="all four are texts")
-    if row["rule"] not in rule_names()[1:]:
-        raise SecretExceptionsError(where=f"{where}/rule", detail=f"no rule {row['rule']!r}")
-    return SecretException(**row)
+    placed = FORM.load_rows(path, "exceptions")
+    for place, row in placed:
+        if row["rule"] not in rule_names()[1:]:
+            raise SecretExceptionsError(where=f"{place}/rule", detail=f"no rule {row['rule']!r}")
+    return SecretExceptions(tuple(SecretException(**row) for _, row in placed))

@@ -49,6 +49,9 @@ def test_a_changed_eos_is_behaviour_and_named_by_field(tiny: Repository) -> None
     [
         ("README.md", "unreviewed"),
         ("LICENSE", "licence"),
+        ("NOTICE", "licence"),
+        ("LICENSE-MODEL", "licence"),
+        ("licensed_model.xyz", "behaviour"),
         ("additional_chat_templates/tools.jinja", "behaviour"),
         ("model.safetensors", "behaviour"),
         ("tokenizer.json", "behaviour"),
@@ -90,7 +93,14 @@ def test_a_card_is_documentary_only_after_review(tiny: Repository, tmp_path: Pat
 
 @pytest.mark.parametrize(
     "changes",
-    [{"content": git_sha1(b"old")}, {"reason": ""}, {"reviewer": 1}, {"extra": "x"}],
+    [
+        {"content": git_sha1(b"old")},
+        {"reason": ""},
+        {"reviewer": 1},
+        {"extra": "x"},
+        {"reviewer": "\u200b"},
+        {"reason": "?"},
+    ],
 )
 def test_drift_review(tiny: Repository, tmp_path: Path, changes: dict[str, Any]) -> None:
     acquired()
@@ -111,6 +121,25 @@ def test_a_removed_file(tiny: Repository) -> None:
     acquired()
     tiny.commit({k: v for k, v in TREE.items() if k != "generation_config.json"})
     assert [(c.path, c.change) for c in drift().changes] == [("generation_config.json", "removed")]
+
+
+def test_a_removed_card_is_reviewed_as_gone(tiny: Repository, tmp_path: Path) -> None:
+    acquired()
+    tiny.commit({k: v for k, v in TREE.items() if k != "README.md"})
+    gone = review_file(tmp_path / "r.json", content="gone")
+    assert observe_source(SPEC, limits=QUICK, reviews=gone)[0].settled
+    with pytest.raises(DriftReviewError, match="the content is gone"):
+        observe_source(SPEC, limits=QUICK, reviews=review_file(tmp_path / "other.json"))
+
+
+def test_a_list_of_reviews_may_grow(tiny: Repository, tmp_path: Path) -> None:
+    acquired()
+    tiny.commit(TREE | {"README.md": b"new"})
+    file = review_file(tmp_path / "r.json")
+    rows = json.loads(file.read_text())
+    rows["reviews"].append(rows["reviews"][0] | {"content": git_sha1(b"newer")})
+    file.write_text(json.dumps(rows))
+    assert observe_source(SPEC, limits=QUICK, reviews=file)[0].settled
 
 
 def test_an_observation_is_a_receipt_and_mutates_nothing(tiny: Repository, tmp_path: Path) -> None:
