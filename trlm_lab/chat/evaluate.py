@@ -9,8 +9,8 @@ from trlm_lab.chat.arithmetic import add_up, arithmetic
 from trlm_lab.chat.filters import UNMARKED
 from trlm_lab.chat.functions import call_function
 from trlm_lab.chat.ir import Node
-from trlm_lab.chat.is_tests import TESTS
-from trlm_lab.chat.lookup import attribute, item, to_text
+from trlm_lab.chat.is_tests import run_test, weigh_compared
+from trlm_lab.chat.lookup import attribute, contains, item, key_of, to_text
 from trlm_lab.chat.methods import call_method
 from trlm_lab.chat.owned_text import TEMPLATE, SafeText, Text, as_prefix, joined, of
 from trlm_lab.chat.sequence_filters import FILTERS
@@ -18,8 +18,8 @@ from trlm_lab.chat.state import State
 from trlm_lab.chat.values import GlobalFunction, Macro, Undefined
 from trlm_lab.errors import TemplateEvaluationError, TemplateUnsupportedError, TrlmError
 
-_REFUSALS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
-_CONTAINERS = (list, tuple, dict)
+#: What Python raises for operations that the source refuses at run time.
+REFUSALS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
 
 
 def evaluate(state: State, index: int) -> Any:
@@ -36,9 +36,9 @@ def evaluate(state: State, index: int) -> Any:
         return _BY_OP[node[0]](state, node)
     except TrlmError as error:
         raise located(error, state, node) from error
-    except _REFUSALS as error:
+    except REFUSALS as error:
         place = state.at(node)
-        raise TemplateEvaluationError(where=place, detail=_words(error)) from error
+        raise TemplateEvaluationError(where=place, detail=words(error)) from error
     finally:
         state.budget.live -= 1
 
@@ -48,7 +48,8 @@ def located(error: TrlmError, state: State, node: Node) -> TrlmError:
     return error if error.where else type(error)(where=state.at(node), **error.facts)
 
 
-def _words(error: Exception) -> str:
+def words(error: Exception) -> str:
+    """What Python says of an operation, in one line."""
     return f"{type(error).__name__}: {error}".replace("\n", " ")[:300]
 
 
@@ -75,7 +76,7 @@ def _tuple(state: State, node: Node) -> Any:
 
 def _dict(state: State, node: Node) -> Any:
     return {
-        evaluate(state, key): evaluate(state, value)
+        key_of(evaluate(state, key)): evaluate(state, value)
         for key, value in zip(node[2], node[3], strict=True)
     }
 
@@ -137,9 +138,7 @@ def _compare(state: State, node: Node) -> Any:
     result: Any = True
     for op, index in zip(node[3], node[4], strict=True):
         right = evaluate(state, index)
-        for side in (left, right):
-            if isinstance(side, (*_CONTAINERS, str)):
-                state.budget.weigh(side)
+        weigh_compared(op, left, right, state.budget)
         result = _COMPARED[op](left, right)
         if not result:
             return result
@@ -154,8 +153,8 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "gteq": lambda a, b: a >= b,
     "lt": lambda a, b: a < b,
     "lteq": lambda a, b: a <= b,
-    "in": lambda a, b: a in b,
-    "notin": lambda a, b: a not in b,
+    "in": contains,
+    "notin": lambda a, b: not contains(a, b),
 }
 
 
@@ -202,7 +201,7 @@ def _filter(state: State, node: Node) -> Any:
 
 def _test(state: State, node: Node) -> Any:
     held = evaluate(state, node[2])
-    return TESTS[node[3]](held, *_all(state, node[4]))
+    return run_test(node[3], held, _all(state, node[4]), state.budget)
 
 
 def _method(state: State, node: Node) -> Any:

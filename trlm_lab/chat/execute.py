@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from trlm_lab.chat.evaluate import evaluate, located
+from trlm_lab.chat.evaluate import REFUSALS, evaluate, located, words
 from trlm_lab.chat.ir import Node
+from trlm_lab.chat.lazy import bound_depth
 from trlm_lab.chat.lookup import to_text
 from trlm_lab.chat.owned_text import Text, as_prefix
 from trlm_lab.chat.sequence_filters import walked
@@ -32,9 +33,8 @@ def execute(state: State, index: int) -> None:
         _BY_OP[node[0]](state, node)
     except TrlmError as error:
         raise located(error, state, node) from error
-    except (TypeError, ValueError) as error:
-        detail = f"{type(error).__name__}: {error}"
-        raise TemplateEvaluationError(where=state.at(node), detail=detail) from error
+    except REFUSALS as error:
+        raise TemplateEvaluationError(where=state.at(node), detail=words(error)) from error
     finally:
         state.budget.live -= 1
 
@@ -71,6 +71,7 @@ def _emit(state: State, node: Node) -> None:
 
 def _assign(state: State, index: int, value: Any) -> None:
     node = state.nodes[index]
+    bound_depth(value)
     if state.prefix and isinstance(value, Text):
         value = as_prefix(value)
     if node[0] == "to_name":
@@ -208,6 +209,7 @@ def _bind(state: State, names: list[str], defaults: list[int], given: dict[str, 
             value = evaluate(state, defaults[at - first_default])
         else:
             value = Undefined(f"parameter {name!r} was not provided")
+        bound_depth(value)
         state.scope.held[name] = value
 
 

@@ -12,10 +12,13 @@ from trlm_lab.chat.lookup import to_text
 from trlm_lab.chat.methods import replaced
 from trlm_lab.chat.owned_text import EMPTY, SafeText, Text, of, owner_of
 from trlm_lab.chat.values import Undefined
+from trlm_lab.errors import TemplateUnsupportedError
 
 #: A longer text is no number, and Python would take quadratic time to say so.
 _MAX_DIGITS = 4300
 _MAX_PRECISION = 300
+#: Powers of ten up to this one are floats, so that a division by them is rounded once.
+_EXACT_POWER = 22
 
 
 def _trim(value: Any, b: Budget, chars: str | None = None) -> Text:
@@ -57,10 +60,10 @@ def _replace(value: Any, b: Budget, old: Any, new: Any, count: Any = None) -> Te
 
 def _int(value: Any, b: Budget, default: Any = 0, base: int = 10) -> Any:
     try:
-        return int(_short(value), base) if isinstance(value, str) else int(value)
+        return b.integer(int(_short(value), base) if isinstance(value, str) else int(value))
     except (TypeError, ValueError, OverflowError):
         try:
-            return int(float(_short(value)))
+            return b.integer(int(float(_short(value))))
         except (TypeError, ValueError, OverflowError):
             return default
 
@@ -85,6 +88,8 @@ def _round(value: Any, b: Budget, precision: int = 0, method: str = "common") ->
         raise ValueError("method must be common, ceil or floor")
     if abs(precision) > _MAX_PRECISION:
         raise ValueError("precision beyond a float's")
+    if method != "common" and not 0 <= precision <= _EXACT_POWER:
+        raise TemplateUnsupportedError(construct="ceil and floor by an inexact power of ten")
     if method == "common":
         return round(value, precision)
     rounded = math.ceil if method == "ceil" else math.floor

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from trlm_lab.chat import limits
+from trlm_lab.chat.lazy import bound_depth
 from trlm_lab.chat.lookup import to_text
 from trlm_lab.chat.state import State
 from trlm_lab.chat.values import Namespace
@@ -35,6 +36,7 @@ def _strftime_now(state: State, format: Any) -> Any:
 def _namespace(state: State, *args: Any, **named: Any) -> Namespace:
     held = {str(key): value for key, value in dict(*args, **named).items()}
     for key in held:
+        bound_depth(held[key])
         if key.startswith("_"):
             raise TemplateUnsupportedError(construct=f"the namespace field {key!r}")
     return Namespace(held)

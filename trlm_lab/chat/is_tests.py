@@ -6,7 +6,11 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from trlm_lab.chat.budget import Budget
+from trlm_lab.chat.lazy import VIEWS
+from trlm_lab.chat.lookup import contains
 from trlm_lab.chat.values import Loop, Namespace, Undefined
+from trlm_lab.errors import TemplateUnsupportedError
 
 
 def _sequence(value: Any) -> bool:
@@ -23,8 +27,32 @@ def _plain(value: Any) -> str:
     raise TypeError("only texts and numbers have a case")
 
 
-def _in(value: Any, held: Any) -> bool:
-    return value in held
+def _modulo(value: Any, by: Any) -> Any:
+    if isinstance(value, str):
+        raise TemplateUnsupportedError(construct="% on a text")
+    return value % by
+
+
+def run_test(name: str, value: Any, args: list[Any], b: Budget) -> Any:
+    """`value is name(args)`, weighed before it runs."""
+    if args:
+        weigh_compared(name, value, args[0], b)
+    return TESTS[name](value, *args)
+
+
+def weigh_compared(op: str, left: Any, right: Any, b: Budget) -> None:
+    """Before two values are compared part by part.
+
+    Raises:
+        TemplateUnsupportedError: a view of an object, which the source compares as a set.
+        TemplateLimitError: beyond the steps.
+    """
+    for side in (left, right):
+        if isinstance(side, (str, list, tuple, dict)):
+            b.weigh(side)
+    searched = op in ("in", "notin")
+    if isinstance(left, VIEWS) or (isinstance(right, VIEWS) and not searched):
+        raise TemplateUnsupportedError(construct="a comparison of a view of an object")
 
 
 TESTS: dict[str, Callable[..., Any]] = {
@@ -43,10 +71,10 @@ TESTS: dict[str, Callable[..., Any]] = {
     "iterable": _iterable,
     "lower": lambda v: _plain(v).islower(),
     "upper": lambda v: _plain(v).isupper(),
-    "odd": lambda v: v % 2 == 1,
-    "even": lambda v: v % 2 == 0,
-    "divisibleby": lambda v, by: v % by == 0,
-    "in": _in,
+    "odd": lambda v: _modulo(v, 2) == 1,
+    "even": lambda v: _modulo(v, 2) == 0,
+    "divisibleby": lambda v, by: _modulo(v, by) == 0,
+    "in": contains,
     **dict.fromkeys(("eq", "==", "equalto"), operator.eq),
     **dict.fromkeys(("ne", "!="), operator.ne),
     **dict.fromkeys(("gt", ">", "greaterthan"), operator.gt),

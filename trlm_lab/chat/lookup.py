@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, KeysView, ValuesView
+from collections.abc import ItemsView, KeysView
 from typing import Any, NoReturn
 
 from trlm_lab.chat.budget import Budget
+from trlm_lab.chat.lazy import VIEWS, Lazy
+from trlm_lab.chat.own_fields import has_own_field
 from trlm_lab.chat.owned_text import (
     CONTENT,
     EMPTY,
@@ -19,15 +21,12 @@ from trlm_lab.chat.owned_text import (
 from trlm_lab.chat.values import GlobalFunction, Loop, Macro, Namespace, Undefined
 from trlm_lab.errors import TemplateUnsupportedError
 
-_PLAIN = (str, dict, list, tuple, int, float, range)
 _PRINTED: tuple[type[Any], ...] = (
     dict,
     list,
     tuple,
     range,
-    KeysView,
-    ValuesView,
-    ItemsView,
+    *VIEWS,
 )
 #: Arrays and objects of JSON are printed as Python prints them; these have no text of their own.
 _SILENT = (Namespace, GlobalFunction, Loop, Macro)
@@ -41,7 +40,7 @@ def attribute(held: Any, name: str) -> Any:
         return held.held.get(name, Undefined(f"the namespace has no attribute {name!r}"))
     if isinstance(held, Undefined):
         held._fail()
-    if _own_field(held, name):
+    if has_own_field(held, name):
         _no_method(type(held).__name__, name)
     return _item(held, name)
 
@@ -53,14 +52,14 @@ def item(held: Any, key: Any) -> Any:
     if isinstance(held, Undefined):
         held._fail()
     found = _item(held, key)
-    if isinstance(found, Undefined) and isinstance(key, str) and _own_field(held, key):
+    if isinstance(found, Undefined) and isinstance(key, str) and has_own_field(held, str(key)):
         _no_method(type(held).__name__, key)
     return found
 
 
 def _item(held: Any, key: Any) -> Any:
     try:
-        return held[key]
+        return held[key_of(key)] if isinstance(held, dict) else held[key]
     except (TypeError, LookupError):
         return _missing(held, key)
 
@@ -68,15 +67,6 @@ def _item(held: Any, key: Any) -> Any:
 def _missing(held: Any, key: Any) -> Undefined:
     kind = type(held).__name__
     return Undefined(f"{kind!r} has no element {key!r}")
-
-
-def _own_field(held: Any, name: str) -> bool:
-    """True if the language that the source runs on has a field of this name on such a value."""
-    if held is None or not isinstance(held, _PLAIN):
-        return False
-    base = next(kind for kind in _PLAIN if isinstance(held, kind))
-    kind = bool if isinstance(held, bool) else base
-    return hasattr(kind, str(name))
 
 
 def _no_method(kind: str, name: str) -> NoReturn:
@@ -97,8 +87,47 @@ def to_text(value: Any, b: Budget) -> Text:
         return of(value, CONTENT)
     if isinstance(value, _PRINTED):
         b.weigh(value)
+        _require_printed(value)
         return of(str(value), owner_of(value))
-    kind = type(value).__name__
-    if isinstance(value, _SILENT):
-        raise TemplateUnsupportedError(construct=f"printing a {kind}")
-    raise TemplateUnsupportedError(construct="printing a sequence that is made item by item")
+    raise _silent(value)
+
+
+def _silent(value: Any) -> TemplateUnsupportedError:
+    if isinstance(value, Lazy):
+        construct = "printing a sequence that is made item by item"
+    else:
+        construct = f"printing a {type(value).__name__}"
+    return TemplateUnsupportedError(construct=construct)
+
+
+def _require_printed(value: Any) -> None:
+    """Refuse what has no text of its own anywhere within a value."""
+    if isinstance(value, (Lazy, *_SILENT)):
+        raise _silent(value)
+    if isinstance(value, dict):
+        for key, held in value.items():
+            _require_printed(key)
+            _require_printed(held)
+    elif isinstance(value, (list, tuple, *VIEWS)):
+        for held in value:
+            _require_printed(held)
+
+
+def key_of(value: Any) -> Any:
+    """A value about to be hashed.
+
+    Raises:
+        TemplateUnsupportedError: a tuple in a tuple; the source hashes it part by part.
+    """
+    if isinstance(value, tuple) and any(isinstance(part, tuple) for part in value):
+        raise TemplateUnsupportedError(construct="a tuple within a tuple as a key")
+    return value
+
+
+def contains(value: Any, held: Any) -> bool:
+    """`value in held`."""
+    if isinstance(held, (dict, KeysView)):
+        key_of(value)
+    elif isinstance(held, ItemsView) and isinstance(value, tuple) and len(value) == 2:
+        key_of(value[0])
+    return value in held

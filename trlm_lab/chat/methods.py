@@ -9,7 +9,7 @@ from typing import Any
 from trlm_lab.chat import text_operations as ops
 from trlm_lab.chat.allowed import LIST_METHODS, MAPPING_METHODS, MUTATING, TEXT_METHODS
 from trlm_lab.chat.budget import Budget
-from trlm_lab.chat.lookup import item, to_text
+from trlm_lab.chat.lookup import item, key_of, to_text
 from trlm_lab.chat.owned_text import EMPTY, SafeText, Text, joined, of, owned, owner_of
 from trlm_lab.chat.values import Loop, Namespace, Undefined
 from trlm_lab.errors import TemplateEvaluationError, TemplateUnsupportedError
@@ -30,13 +30,16 @@ def call_method(held: Any, name: str, args: list[Any], named: dict[str, Any], b:
         return _text_method(held, name, args, named, b)
     if isinstance(held, dict) and name in MAPPING_METHODS:
         b.charge(len(held) if name != "get" else 1)
+        key_of(args[0] if args else None)
         return getattr(held, name)(*args, **named)
     if isinstance(held, list) and name in LIST_METHODS:
-        b.charge(len(held))
+        b.weigh(held)
+        b.weigh(args)
         return getattr(held, name)(*args, **named)
     if isinstance(held, Loop) and name == "cycle":
         return args[held.index0 % len(args)]
     if isinstance(held, Loop) and name == "changed":
+        b.weigh(args)
         changed, held.changed_last = held.changed_last != tuple(args), tuple(args)
         return changed
     return _absent(held, name)
@@ -118,10 +121,14 @@ def join_pieces(between: Text, pieces: list[Text], size: int, b: Budget) -> Text
 
 
 def _prefix(text: Text, b: Budget, prefix: str, /) -> Text:
+    if not isinstance(prefix, str):
+        raise TypeError("removeprefix() takes a text")
     return text[len(prefix) :] if str.startswith(text, prefix) else text
 
 
 def _suffix(text: Text, b: Budget, suffix: str, /) -> Text:
+    if not isinstance(suffix, str):
+        raise TypeError("removesuffix() takes a text")
     return text[: len(text) - len(suffix)] if suffix and str.endswith(text, suffix) else text
 
 
@@ -132,7 +139,8 @@ def _format(text: Text, b: Budget, /, *args: Any, **named: Any) -> Text:
         pieces.append(of(literal, owner_of(text)))
         if field is None:
             continue
-        if spec or conversion or not (field == "" or field.isidentifier() or field.isdecimal()):
+        plain = field == "" or (field.isascii() and (field.isidentifier() or field.isdecimal()))
+        if spec or conversion or not plain:
             raise TemplateUnsupportedError(construct=f"the format field {field!r}")
         key = str(at) if field == "" else field
         at += field == ""

@@ -73,9 +73,13 @@ def check_ir(ir: TemplateIR, *, where: str = "template") -> None:
             where=where, what="nodes", got=len(ir.nodes), limit=limits.MAX_NODES
         )
     depths: list[int] = []
+    leaving: list[bool] = []
     for index, node in enumerate(ir.nodes):
         place = f"{where} node {index}"
         children = _checked(ir.nodes, index, node, place)
+        leaving.append(_leaves(node, children, leaving))
+        if node[0] == "macro" and leaving[node[6]]:
+            raise TemplateIrError(where=place, detail="a macro leaves a loop around it")
         depths.append(1 + max((depths[child] for child in children), default=0))
         if depths[-1] > limits.MAX_NODE_DEPTH:
             raise TemplateLimitError(
@@ -86,6 +90,17 @@ def check_ir(ir: TemplateIR, *, where: str = "template") -> None:
             )
     if ir.nodes[-1][0] != "body":
         raise TemplateIrError(where=where, detail="the last node is no body")
+    if leaving[-1]:
+        raise TemplateIrError(where=where, detail="break or continue outside a loop")
+
+
+def _leaves(node: Node, children: list[int], leaving: list[bool]) -> bool:
+    """True if `break` or `continue` in this node would leave a loop around it."""
+    if node[0] in ("break", "continue"):
+        return True
+    if node[0] == "for":
+        return node[7] is not None and leaving[node[7]]
+    return any(leaving[child] for child in children)
 
 
 def _checked(nodes: tuple[Node, ...], index: int, node: Any, place: str) -> list[int]:

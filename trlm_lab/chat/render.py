@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from trlm_lab.chat import limits
 from trlm_lab.chat.allowed import FUNCTIONS
 from trlm_lab.chat.execute import call_macro, execute
 from trlm_lab.chat.ir import TemplateIR
@@ -22,7 +23,7 @@ from trlm_lab.chat.owned_text import (
 )
 from trlm_lab.chat.state import State
 from trlm_lab.chat.values import take, take_messages
-from trlm_lab.errors import ChatInputError
+from trlm_lab.errors import ChatInputError, TemplateLimitError
 
 #: Variables that hold special tokens; their text belongs to the template, or to BOS and EOS.
 SPECIAL_OWNERS = {
@@ -90,7 +91,13 @@ def render(ir: TemplateIR, given: Conversation, *, where: str = "template") -> R
     variables, clock = _variables(given)
     state = State(ir, variables, clock, call_macro, where)
     state.begin()
-    execute(state, ir.root)
+    try:
+        execute(state, ir.root)
+    except RecursionError as error:
+        # The bounds keep below Python's own; a caller deep in its stack may have less room.
+        raise TemplateLimitError(
+            where=where, what="depth of evaluation", got="the stack", limit=limits.MAX_LIVE_DEPTH
+        ) from error
     return _finished(state.end(), variables)
 
 

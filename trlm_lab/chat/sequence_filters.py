@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from trlm_lab.chat import text_operations as ops
+from trlm_lab.chat.arithmetic import add_up
 from trlm_lab.chat.budget import Budget
 from trlm_lab.chat.filters import FILTERS as VALUE_FILTERS
-from trlm_lab.chat.is_tests import TESTS
-from trlm_lab.chat.lookup import item, to_text
+from trlm_lab.chat.is_tests import run_test
+from trlm_lab.chat.lazy import Lazy
+from trlm_lab.chat.lookup import item, key_of, to_text
 from trlm_lab.chat.methods import join_pieces
 from trlm_lab.chat.owned_text import EMPTY, Text
 from trlm_lab.chat.values import Undefined
@@ -78,7 +80,7 @@ def _reverse(value: Any, b: Budget) -> Any:
     if isinstance(value, Text):
         return value[::-1]
     try:
-        return iter(reversed(value))
+        return Lazy(iter(reversed(value)), (value,))
     except TypeError:
         return list(walked(value, b))[::-1]
 
@@ -94,9 +96,19 @@ def _sort(
     getters = [_getter(field, folded=not case_sensitive) for field in fields]
     held = list(walked(value, b))
     b.charge(len(held) * max(1, len(held).bit_length()))
-    if len(getters) == 1:
-        return sorted(held, key=getters[0], reverse=bool(reverse))
-    return sorted(held, key=lambda v: [get(v) for get in getters], reverse=bool(reverse))
+    one = getters[0] if len(getters) == 1 else lambda v: [get(v) for get in getters]
+    return sorted(held, key=_weighed(one, b), reverse=bool(reverse))
+
+
+def _weighed(get: Callable[[Any], Any], b: Budget) -> Callable[[Any], Any]:
+    """A key whose parts are counted before anything compares them."""
+
+    def weighed(value: Any) -> Any:
+        key = get(value)
+        b.weigh(key)
+        return key
+
+    return weighed
 
 
 def _dictsort(
@@ -106,7 +118,8 @@ def _dictsort(
         raise ValueError('You can only sort by either "key" or "value"')
     at, get = int(by == "value"), _getter(None, folded=not case_sensitive)
     b.charge(len(value) * max(1, len(value).bit_length()))
-    return sorted(value.items(), key=lambda pair: get(pair[at]), reverse=bool(reverse))
+    key = _weighed(lambda pair: get(pair[at]), b)
+    return sorted(value.items(), key=key, reverse=bool(reverse))
 
 
 def _unique(
@@ -114,7 +127,8 @@ def _unique(
 ) -> Iterator[Any]:
     get, seen = _getter(attribute, folded=not case_sensitive), set()
     for held in walked(value, b):
-        key = get(held)
+        key = key_of(get(held))
+        b.weigh(key)
         if key not in seen:
             seen.add(key)
             yield held
@@ -126,7 +140,7 @@ def _extreme(
     held = list(walked(value, b))
     if not held:
         return Undefined("No aggregated item, sequence was empty.")
-    return best(held, key=_getter(attribute, folded=not case_sensitive))
+    return best(held, key=_weighed(_getter(attribute, folded=not case_sensitive), b))
 
 
 def _min(value: Any, b: Budget, case_sensitive: Any = False, attribute: Any = None) -> Any:
@@ -140,8 +154,7 @@ def _max(value: Any, b: Budget, case_sensitive: Any = False, attribute: Any = No
 def _sum(value: Any, b: Budget, attribute: Any = None, start: Any = 0) -> Any:
     get, total = _getter(attribute), start
     for held in walked(value, b):
-        total = total + get(held)
-        b.charge(len(total) if isinstance(total, (list, tuple)) else 0)
+        total = add_up(total, get(held), b)
     return total
 
 
@@ -173,16 +186,24 @@ def _chosen(wanted: bool, by_field: bool) -> Callable[..., Iterator[Any]]:
         name, *rest = args[int(by_field) :] or [None]
         for held in walked(value, b):
             tested = get(held)
-            holds = tested if name is None else TESTS[str(name)](tested, *rest)
+            holds = tested if name is None else run_test(str(name), tested, rest, b)
             if bool(holds) is wanted:
                 yield held
 
     return choose
 
 
+def _lazily(make: Callable[..., Iterator[Any]]) -> Callable[..., Lazy]:
+    def start(value: Any, b: Budget, *args: Any, **named: Any) -> Lazy:
+        made = make(value, b, *args, **named)
+        return Lazy(made, (value, *args, *named.values()))
+
+    return start
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
     **VALUE_FILTERS,
-    "items": _items,
+    "items": _lazily(_items),
     "join": _join,
     "first": _first,
     "last": _last,
@@ -190,13 +211,13 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "list": _list,
     "sort": _sort,
     "dictsort": _dictsort,
-    "unique": _unique,
+    "unique": _lazily(_unique),
     "min": _min,
     "max": _max,
     "sum": _sum,
-    "map": _map,
-    "select": _chosen(True, False),
-    "reject": _chosen(False, False),
-    "selectattr": _chosen(True, True),
-    "rejectattr": _chosen(False, True),
+    "map": _lazily(_map),
+    "select": _lazily(_chosen(True, False)),
+    "reject": _lazily(_chosen(False, False)),
+    "selectattr": _lazily(_chosen(True, True)),
+    "rejectattr": _lazily(_chosen(False, True)),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -84,7 +85,7 @@ class Macro:
     scope: Scope
 
 
-@dataclass
+@dataclass(eq=False)
 class Loop:
     """The variable `loop`; its items are all known before the first round."""
 
@@ -153,14 +154,26 @@ def take(value: Any, where: str, owner: int = CONTENT, depth: int = 0) -> Any:
     if isinstance(value, str):
         return _text(value, where, owner)
     if isinstance(value, int):
-        return DataInt(value)
+        return DataInt(_bounded(value, where))
     if isinstance(value, float):
-        return DataFloat(value)
+        return DataFloat(_finite(value, where))
     if isinstance(value, (list, tuple)):
         return [take(v, f"{where}[{i}]", owner, depth + 1) for i, v in enumerate(value)]
     if isinstance(value, dict):
         return _mapping(value, where, owner, depth)
     raise ChatInputError(where=where, detail=f"a {type(value).__name__} is no plain data")
+
+
+def _bounded(value: int, where: str) -> int:
+    if not -limits.MAX_DATA_INTEGER - 1 <= value <= limits.MAX_DATA_INTEGER:
+        raise ChatInputError(where=where, detail="an integer beyond 64 bits")
+    return value
+
+
+def _finite(value: float, where: str) -> float:
+    if not math.isfinite(value):
+        raise ChatInputError(where=where, detail="a number that is not finite")
+    return value
 
 
 def _text(value: str, where: str, owner: int) -> Any:
