@@ -1,0 +1,117 @@
+"""How a notebook shows a tokenizer at work: stages as coloured spans, bytes, engines in a row."""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.errors import TrlmError
+from trlm_lab.flows.tables import Table
+from trlm_lab.flows.tokenizer_engines import Request, open_tokenizer
+from trlm_lab.text import Encoding
+from trlm_lab.text.coordinates import Span
+
+#: Light grounds that differ in lightness too; the text on them is always dark.
+_GROUNDS = ("#cfe3f7", "#fde2b3", "#d5efcf", "#f6cfd8", "#e3d9f4", "#f4f1b8")
+_CHIP = "color:#111;padding:1px 3px;margin:1px;border-radius:3px;white-space:pre"
+_LETTER = {" ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥", "\x00": "␀"}
+_HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp", "Zs")
+
+
+def visible(text: str) -> str:
+    """A text in which white space, controls and marks without width can be seen."""
+    return "".join(_LETTER.get(one) or _shown(one) for one in text)
+
+
+def _shown(scalar: str) -> str:
+    hidden = unicodedata.category(scalar) in _HIDDEN
+    return f"⟨{ord(scalar):04X}⟩" if hidden else scalar
+
+
+def chip(text: str, number: int, title: str) -> str:
+    """One span on the ground of its number."""
+    ground = _GROUNDS[number % len(_GROUNDS)]
+    shown = html.escape(visible(text)) or "&nbsp;"
+    return (
+        f"<span style='background:{ground};{_CHIP}' title='{html.escape(title, quote=True)}'>"
+        f"{shown}</span>"
+    )
+
+
+class StageView:
+    """The pieces after each stage, one row a stage; then the bytes that each token stands for."""
+
+    def __init__(self, found: Encoding) -> None:
+        self.found = found
+
+    def _repr_html_(self) -> str:
+        rows = [_row("given text", "", chip(self.found.text, 0, _bytes_of(self.found.text)))]
+        for stage in self.found.stage_rows():
+            chips = (chip(one["text"], i, _title(one)) for i, one in enumerate(stage["pieces"]))
+            rows.append(_row(stage["kind"], stage["stage"], "".join(chips)))
+        rows.append(_row("bytes", "of the given text, by token", self._bytes()))
+        return f"<table>{''.join(rows)}</table>"
+
+    def _bytes(self) -> str:
+        data = self.found.text.encode()
+        offsets = self.found.offsets()
+        parts = []
+        for i, (token, (start, end)) in enumerate(zip(self.found.tokens, offsets, strict=True)):
+            title = f"id {token.id}, bytes {start} to {end}"
+            parts.append(chip(data[start:end].hex(" ") or "inserted", i, title))
+        return "".join(parts)
+
+    def __repr__(self) -> str:
+        lines = [
+            f"{stage['kind']}: " + " | ".join(visible(one["text"]) for one in stage["pieces"])
+            for stage in self.found.stage_rows()
+        ]
+        return "\n".join(lines)
+
+
+def _row(kind: str, pointer: str, chips: str) -> str:
+    """A table row: what the stage is, where it is declared, its spans."""
+    style = "text-align:left;vertical-align:top"
+    place = f"<br><small>{html.escape(pointer)}</small>" if pointer else ""
+    return (
+        f"<tr><th scope='row' style='{style}'>{html.escape(kind)}{place}</th>"
+        f"<td style='{style};line-height:1.9'>{chips}</td></tr>"
+    )
+
+
+def _title(piece: dict[str, Any]) -> str:
+    start, end = piece["offsets"]
+    named = f"id {piece['id']}, " if "id" in piece else ""
+    return f"{named}bytes {start} to {end}; {_bytes_of(piece['text'])}"
+
+
+def _bytes_of(text: str) -> str:
+    return text.encode(errors="surrogatepass").hex(" ")
+
+
+def side_by_side(path: Path, text: str, engines: Sequence[str]) -> Table:
+    """Ids and offsets of each engine; the first is what the others are held against."""
+    rows: list[dict[str, Any]] = []
+    first: tuple[list[int], list[Span]] | None = None
+    for engine in engines:
+        try:
+            row = open_tokenizer(path, engine).tokenize(Request(text))
+        except TrlmError as error:
+            rows.append({"engine": engine, "same": None, "tokens": None, "ids": error.text})
+            continue
+        got = row["ids"], row["offsets"]
+        first = got if first is None else first
+        offsets = " ".join(f"{start}–{end}" for start, end in row["offsets"])
+        rows.append(
+            {
+                "engine": engine,
+                "same": "yes" if got == first else "NO",
+                "tokens": len(row["ids"]),
+                "ids": " ".join(map(str, row["ids"])),
+                "byte offsets": offsets,
+            }
+        )
+    return Table(rows)
