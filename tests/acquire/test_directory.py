@@ -10,7 +10,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from trlm_lab import errors
-from trlm_lab.acquire import acquire, directory_tree, export_snapshot
+from trlm_lab.acquire import HubRules, TreeProfile, acquire, directory_tree, export_snapshot
+from trlm_lab.acquire.tree_profile import Permission
 
 CONFIG = b'{"model_type": "llama"}'
 
@@ -172,9 +173,58 @@ def test_an_exported_snapshot_is_used_where_it_lies(tmp_path: Path) -> None:
         export_snapshot(snapshot, copy.root)
 
 
-def test_lfs_pointers_are_no_weights(model: Path) -> None:
-    oid = "ab" * 32
-    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize 4096\n"
-    (model / "model.safetensors").write_text(pointer)
-    with pytest.raises(errors.LfsPointerError, match=oid):
+OID = "ab" * 32
+POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{OID}\nsize 4096\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        POINTER,
+        POINTER.replace("\n", "\r\n"),
+        POINTER.replace("git-lfs", "hawser"),
+        POINTER.replace("oid", f"ext-0-a sha256:{'cd' * 32}\noid"),
+    ],
+)
+@pytest.mark.parametrize(
+    "name", ["model.safetensors", "tokenizer.model", "LICENSE", "deep/picture.png"]
+)
+def test_lfs_pointer(model: Path, name: str, text: str) -> None:
+    (model / name).parent.mkdir(exist_ok=True)
+    (model / name).write_bytes(text.encode())
+    with pytest.raises(errors.LfsPointerError, match=OID) as caught:
         acquire(str(model))
+    assert caught.value.where.endswith(name)
+
+
+def test_a_pointer_in_the_place_of_a_gguf_file(tmp_path: Path) -> None:
+    (tmp_path / "m.gguf").write_text(POINTER)
+    with pytest.raises(errors.LfsPointerError, match=OID):
+        acquire(f"gguf:{tmp_path / 'm.gguf'}")
+
+
+def test_the_family_bounds_its_documents(model: Path) -> None:
+    (model / "special_tokens_map.json").write_bytes(b"{}" + b" " * (1 << 20))
+    with pytest.raises(errors.TreeError, match="allow-list of llama") as caught:
+        acquire(str(model))
+    assert caught.value.where.endswith("special_tokens_map.json")
+    (model / "config.json").write_bytes(b'{"model_type": "mamba"}')
+    assert acquire(str(model)).provenance["allow_list"]["family"] == "general"
+
+
+def test_all_licence_texts_are_in_the_local_decision(model: Path) -> None:
+    (model / "NOTICE.md").write_bytes(b"by Ada")
+    licence = acquire(str(model)).provenance["licence"]
+    assert [row["path"] for row in licence["texts"]] == ["LICENSE", "NOTICE.md"]
+    assert licence["cards"] == []
+
+
+def test_hub_option(model: Path, tmp_path: Path) -> None:
+    """A user's own copy needs neither; nothing that was given is passed over in silence."""
+    decided = HubRules(decision=tmp_path / "decision.json")
+    profile = HubRules(profile=TreeProfile((Permission("onnx/*", "exports", "Ada"),)))
+    for rules, words in ((decided, "licence decision"), (profile, "tree profile")):
+        for source in (f"dir:{model}", "synthetic:llama-small"):
+            with pytest.raises(errors.HubOptionError, match=words):
+                acquire(source, rules=rules)
+    assert acquire(f"dir:{model}", rules=HubRules()).root.is_dir()

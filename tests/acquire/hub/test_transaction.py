@@ -1,16 +1,24 @@
 """One transaction against a real server, driven by the Hub's own client."""
 
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from safetensors.numpy import load_file
 
-from tests.acquire.hub.conftest import REPO, TREE, WEIGHTS, acquired
+from tests.acquire.hub.conftest import QUICK, REPO, TREE, WEIGHTS, acquired
 from tests.acquire.hub.server import HubServer, Repository
-from trlm_lab.acquire import verify_snapshot
+from trlm_lab.acquire import parse_source, verify_snapshot
+from trlm_lab.acquire.allow_list import general_list
 from trlm_lab.base.home import trlm_home
-from trlm_lab.errors import HubChangedError, HubNotFoundError, HubSpecError, HubUnreachableError
+from trlm_lab.errors import (
+    HubChangedError,
+    HubLimitError,
+    HubNotFoundError,
+    HubSpecError,
+    HubUnreachableError,
+)
 
 
 def test_every_configuration_file_is_kept(tiny: Repository) -> None:
@@ -20,6 +28,42 @@ def test_every_configuration_file_is_kept(tiny: Repository) -> None:
         assert (snapshot.root / name).read_bytes() == TREE[name]
     assert load_file(snapshot.root / "model.safetensors")["w"][199, 299] == 59_999
     verify_snapshot(snapshot.root)
+
+
+def test_whatever_any_family_declares_is_kept(tiny: Repository) -> None:
+    """Also what the family's own list does not know: it may contradict the rest."""
+    documents = {name: b"{}" for name in general_list().declarations if name not in TREE}
+    tiny.commit(TREE | documents)
+    snapshot = acquired()
+    for name in documents:
+        assert (snapshot.root / name).read_bytes() == b"{}"
+    facts = snapshot.provenance["allow_list"]
+    assert facts["family"] == "llama"
+    assert "preprocessor_config.json" in facts["beyond"]
+    assert "tokenizer.model" not in facts["beyond"]
+
+
+def test_a_family_without_a_list_has_the_general_one(tiny: Repository) -> None:
+    tiny.commit(TREE | {"config.json": b'{"model_type": "mamba"}', "vocab.txt": b""})
+    facts = acquired().provenance["allow_list"]
+    assert (facts["family"], facts["beyond"]) == ("general", [])
+
+
+def test_a_document_larger_than_any_of_its_family(tiny: Repository, hub: HubServer) -> None:
+    large = b"{}" + b" " * (1 << 20)
+    tiny.commit(TREE | {"generation_config.json": large})
+    with pytest.raises(HubLimitError, match="the allow-list of llama has 1048576 at most"):
+        acquired()
+    assert set(hub.sent) == {"config.json"}
+    tiny.commit(TREE | {"config.json": b'{"model_type": "mamba"}', "generation_config.json": large})
+    assert acquired().root.is_dir()
+
+
+def test_a_document_larger_than_any(tiny: Repository, hub: HubServer) -> None:
+    tiny.commit(TREE | {"config.json": b"{}" + b" " * (4 << 20)})
+    with pytest.raises(HubLimitError, match="the allow-list of general"):
+        acquired()
+    assert hub.sent.total() == 0
 
 
 def test_branch_and_commit_are_both_recorded(tiny: Repository) -> None:
@@ -102,6 +146,33 @@ def test_a_branch_that_moves_meanwhile_is_recorded_as_drift(
     assert (snapshot.root / "LICENSE").read_bytes() == TREE["LICENSE"]
 
 
+def test_a_branch_that_is_deleted_meanwhile_is_recorded_too(
+    tiny: Repository, hub: HubServer
+) -> None:
+    commit = tiny.branches["main"]
+    hub.behaviour.after["model.safetensors"] = lambda: tiny.branches.pop("main")
+    facts = acquired().provenance["hub"]
+    assert (facts["commit"], facts["resolved_after"]) == (commit, "")
+
+
+def test_the_limits_in_force_are_recorded(tiny: Repository) -> None:
+    limits = acquired(files=100, redirects=3, seconds=50.0).provenance["hub"]["limits"]
+    assert limits == asdict(replace(QUICK, files=100, redirects=3, seconds=50.0))
+    assert {"files", "file_bytes", "total_bytes", "depth", "redirects", "seconds"} <= set(limits)
+
+
+def test_xet_is_offered_and_not_used(tiny: Repository, hub: HubServer) -> None:
+    """The Hub marks files that it can reconstruct from chunks; their bytes come plainly."""
+    links = {"xet-auth": "/xet-auth", "xet-reconstruction-info": "/cas"}
+    offered = ", ".join(f'<{hub.url}{path}>; rel="{rel}"' for rel, path in links.items())
+    hub.behaviour.headers = {"X-Xet-Hash": "ab" * 32, "Link": offered}
+    snapshot = acquired()
+    assert snapshot.file("model.safetensors") is not None
+    assert hub.sent["model.safetensors"] == len(WEIGHTS)
+    asked = {path.split("/")[1] for path in hub.seen}
+    assert asked == {"api", "ada", "store"}
+
+
 def test_hub_changed(tiny: Repository, hub: HubServer) -> None:
     """A commit that lists other files later is none."""
     commit = tiny.branches["main"]
@@ -136,8 +207,37 @@ def test_hub_not_found(tiny: Repository, locator: str) -> None:
     "locator", ["tiny", "ada/tiny/x", "", "ada/tiny@", "../x", "ada/tiny@../main", "ada tiny/x"]
 )
 def test_hub_spec(locator: str) -> None:
-    with pytest.raises(HubSpecError):
+    with pytest.raises(HubSpecError) as caught:
         acquired(locator)
+    assert caught.value.where == f"hf:{locator}"
+
+
+UPPER = "0123456789ABCDEF" + "0" * 24
+
+
+@pytest.mark.parametrize(
+    ("locator", "detail", "fix"),
+    [
+        (f"{REPO}@{UPPER}", "lower-case", f"write hf:{REPO}@{UPPER.lower()}"),
+        (f"{REPO}@main ", "white space", f"write hf:{REPO}@main"),
+        (f" {REPO}", "white space", f"write hf:{REPO}"),
+        (f"{REPO}@", "no revision stands after", f"write hf:{REPO} or hf:{REPO}@main"),
+        (f"{REPO}@a b", "no branch, tag or commit", "write hf:owner/name or"),
+    ],
+)
+def test_what_is_nearly_right_is_told_how_to_be_right(locator: str, detail: str, fix: str) -> None:
+    with pytest.raises(HubSpecError, match=detail) as caught:
+        parse_source(f"hf:{locator}")
+    assert caught.value.remedy.startswith(fix)
+
+
+def test_the_beginning_of_a_commit_id(tiny: Repository) -> None:
+    """It may be a branch's name, so only the Hub can say that it is none."""
+    short = tiny.branches["main"][:8]
+    with pytest.raises(HubNotFoundError, match="write all 40 digits"):
+        acquired(f"{REPO}@{short}")
+    tiny.branches[short] = tiny.branches["main"]
+    assert acquired(f"{REPO}@{short}").provenance["hub"]["requested"] == short
 
 
 def test_the_token_comes_from_the_environment_alone(
