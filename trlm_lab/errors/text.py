@@ -99,3 +99,19 @@ class SegmentsUnsupportedError(InfrastructureError):
     code = "NOT_SUPPORTED"
     rule = "the engine {engine} does not keep content and template apart within one text"
     fix = "use the engine python"
+
+
+class SentencePieceFileError(Refused):
+    """Bytes that are no protocol buffer, so no SentencePiece model."""
+
+    code = "SENTENCEPIECE_FILE"
+    rule = "the model file is broken at byte {index}: {detail}"
+    fix = "fetch the file again"
+
+
+class SentencePieceFieldError(Refused):
+    """A field of a SentencePiece model that is unknown, ill-typed, repeated or out of bounds."""
+
+    code = "SENTENCEPIECE_FIELD"
+    rule = "field {number} at byte {index} {detail}"
+    fix = "use the file as its publisher wrote it, or report the field: it may change token ids"
