@@ -17,7 +17,7 @@ _HOMES = {
     "Run": "trlm_lab.flows.run",
     "Subject": "trlm_lab.base.interfaces",
     "TraceStore": "trlm_lab.traces",
-    "acquire": "trlm_lab.acquire",
+    "acquire_snapshot": "trlm_lab.acquire",
     "compare_traces": "trlm_lab.compare",
     "find_first_mismatch": "trlm_lab.bisection",
     "inspect": "trlm_lab.inspector",
@@ -25,6 +25,9 @@ _HOMES = {
     "runner": "trlm_lab.flows.engines",
     "verify_directory": "trlm_lab.flows.verification",
 }
+
+#: A room hides a function of its own name as soon as it is imported.
+_RENAMED = {"acquire_snapshot": "acquire"}
 
 __all__ = ["__version__", *sorted(_HOMES)]
 
@@ -34,7 +37,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'trlm_lab' has no attribute {name!r}")
     if "IPython" in sys.modules:  # who works in Jupyter sees records as tables
         import_module("trlm_lab.flows.views").register()
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_HOMES[name]), _RENAMED.get(name, name))
 
 
 def __dir__() -> list[str]:

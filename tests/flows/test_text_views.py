@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from trlm_lab.flows.notebooks import run_notebook
+from trlm_lab.flows.progress import Board
 from trlm_lab.flows.text_box import text_box
 from trlm_lab.flows.text_views import StageView, side_by_side, visible
+from trlm_lab.flows.workspace import Workspace
 from trlm_lab.text import read_tokenizer
 
 TEXT = "a <b>\u00e9\u200b\n"
@@ -61,3 +64,14 @@ def test_the_box_follows_what_is_typed(file: Path) -> None:
     assert "id 4" in shown.value
     line.value = "\ud800"
     assert "UTF8" in shown.value
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_and_gives_what_the_library_gives(
+    file: Path, words: dict[str, object], tmp_path: Path
+) -> None:
+    ws = Workspace(tmp_path / "run", Board(quiet=True))
+    given = {"tokenizer": str(file), "text": "a <b>", "engines": "python,hf", "widget": False}
+    done = run_notebook(ws, "08_text", given, [])
+    assert done.evidence["ids"] == read_tokenizer(words).encode("a <b>").ids
+    assert done.evidence["same"] == {"python": "yes", "hf": "yes"}

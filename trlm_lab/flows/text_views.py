@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import html
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from trlm_lab.errors import TrlmError
 from trlm_lab.flows.tables import Table
 from trlm_lab.flows.tokenizer_engines import Request, open_tokenizer
-from trlm_lab.text import Encoding
+from trlm_lab.text import Encoding, Tokenizer
+from trlm_lab.text.added_tokens import AddedToken
 from trlm_lab.text.coordinates import Span
 
 #: Light grounds that differ in lightness too; the text on them is always dark.
 _GROUNDS = ("#cfe3f7", "#fde2b3", "#d5efcf", "#f6cfd8", "#e3d9f4", "#f4f1b8")
-_CHIP = "color:#111;padding:1px 3px;margin:1px;border-radius:3px;white-space:pre"
+_CHIP = "color:#111;padding:1px 3px;margin:1px;border-radius:3px;display:inline-block;white-space:pre-wrap"
 _LETTER = {" ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥", "\x00": "␀"}
 _HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp", "Zs")
 
@@ -49,7 +51,7 @@ class StageView:
 
     def _repr_html_(self) -> str:
         rows = [_row("given text", "", chip(self.found.text, 0, _bytes_of(self.found.text)))]
-        for stage in self.found.stage_rows():
+        for stage in self.found.stage_rows()[1:]:
             chips = (chip(one["text"], i, _title(one)) for i, one in enumerate(stage["pieces"]))
             rows.append(_row(stage["kind"], stage["stage"], "".join(chips)))
         rows.append(_row("bytes", "of the given text, by token", self._bytes()))
@@ -115,3 +117,37 @@ def side_by_side(path: Path, text: str, engines: Sequence[str]) -> Table:
             }
         )
     return Table(rows)
+
+
+def component_rows(tokenizer: Tokenizer) -> list[dict[str, Any]]:
+    """Every component in the order in which a text meets it, and where the file declares it."""
+    added = Counter(flag for one in tokenizer.added for flag in _flags(one))
+    flags = ", ".join(f"{count} {flag}" for flag, count in sorted(added.items()))
+    rows = [{"part": "added tokens", "kind": f"{len(tokenizer.added)}", "at": flags}]
+    for part, stages in (
+        ("normalizer", tokenizer.normalizers),
+        ("pre-tokenizer", tokenizer.pre_tokenizers),
+        ("post-processor", tokenizer.post_processors),
+        ("decoder", tokenizer.decoders),
+    ):
+        rows += [{"part": part, "kind": one.kind, "at": one.pointer} for one in stages]
+    model = {"part": "model", "kind": tokenizer.model_kind, "at": "/model"}
+    rows.insert(1 + len(tokenizer.normalizers) + len(tokenizer.pre_tokenizers), model)
+    return rows
+
+
+def _flags(token: AddedToken) -> Iterator[str]:
+    for flag in ("special", "normalized", "single_word", "lstrip", "rstrip"):
+        if getattr(token, flag):
+            yield flag
+
+
+def offset_rows(found: Encoding) -> list[dict[str, Any]]:
+    """Each token with its place in four coordinates."""
+    units = ("utf8_byte", "scalar", "utf16", "normalized_utf8_byte")
+    spans = [found.offsets(unit) for unit in units]
+    return [
+        {"token": visible(token.text), "id": str(token.id)}
+        | {unit: f"{start}–{end}" for unit, (start, end) in zip(units, places, strict=True)}
+        for token, *places in zip(found.tokens, *spans, strict=True)
+    ]
