@@ -1,16 +1,29 @@
-"""Mutated containers: the verdict is never a crash, and what is accepted others read as well."""
+"""Mutated containers: the verdict is a code or acceptance, and what is accepted others read too.
+
+The judges hold every refusal to its form: code, place, reason and fix.
+"""
 
 import struct
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trlm_lab.testing.container_parsers import TARGETS, gguf_input, safetensors_input
+from trlm_lab.errors import JsonError, Refused, SafetensorsError
+from trlm_lab.testing.container_parsers import ACCEPTED, TARGETS, gguf_input, safetensors_input
+
+
+def every(kind: type[Refused]) -> list[type[Refused]]:
+    return [kind, *(c for sub in kind.__subclasses__() for c in every(sub))]
+
 
 CORPUS = Path(__file__).parent / "corpus"
+#: Every word that a judge may answer.
+VERDICTS = {
+    "safetensors": {ACCEPTED, "JSON", "DUPLICATE_KEY"} | {e.code for e in every(SafetensorsError)},
+    "gguf": {ACCEPTED, "GGUF"},
+}
 SEEDS = {name: [p.read_bytes() for p in sorted((CORPUS / name).iterdir())] for name in TARGETS}
 RELAXED = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -47,7 +60,7 @@ def edited(data: bytes, steps: list[tuple[str, int, int]]) -> bytes:
 def test_every_seed_is_accepted(tmp_path: Path, name: str) -> None:
     assert SEEDS[name]
     for data in SEEDS[name]:
-        assert TARGETS[name](data, tmp_path / "input")
+        assert TARGETS[name](data, tmp_path / "input") == ACCEPTED
 
 
 @pytest.mark.slow
@@ -58,7 +71,10 @@ def test_a_mutated_file_is_judged_and_never_crashes(
     tmp_path: Path, name: str, data: st.DataObject
 ) -> None:
     seed = data.draw(st.sampled_from(SEEDS[name]))
-    TARGETS[name](edited(seed, data.draw(st.lists(edits, max_size=6))), tmp_path / "input")
+    mutant = edited(seed, data.draw(st.lists(edits, max_size=6)))
+    verdict = TARGETS[name](mutant, tmp_path / "input")
+    assert verdict in VERDICTS[name]
+    assert verdict == ACCEPTED or mutant not in SEEDS[name]
 
 
 entries = st.fixed_dictionaries(
@@ -84,17 +100,15 @@ def test_a_header_of_any_json_is_judged(
 
     header = (json.dumps(rows) + tail).encode()
     data = struct.pack("<Q", len(header)) + header + bytes(payload)
-    safetensors_input(data, tmp_path / "input")
+    assert safetensors_input(data, tmp_path / "input") in VERDICTS["safetensors"]
 
 
-@pytest.mark.parametrize("judge", [safetensors_input, gguf_input])
+@pytest.mark.parametrize("name", TARGETS)
 @RELAXED
 @given(data=st.binary(max_size=200))
-def test_arbitrary_bytes_are_judged(
-    tmp_path: Path, judge: Callable[[bytes, Path], bool], data: bytes
-) -> None:
-    judge(data, tmp_path / "input")
-    judge(b"GGUF\x03\0\0\0" + data, tmp_path / "input")
+def test_arbitrary_bytes_are_judged(tmp_path: Path, name: str, data: bytes) -> None:
+    for head in (b"", b"GGUF\x03\0\0\0", b"\x02\0\0\0\0\0\0\0{}"):
+        assert TARGETS[name](head + data, tmp_path / "input") in VERDICTS[name]
 
 
 def test_the_judge_of_the_parsers_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,3 +117,19 @@ def test_the_judge_of_the_parsers_can_fail(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(container_parsers, "read_header", lambda path: ())
     with pytest.raises(AssertionError, match="other tensor names"):
         safetensors_input(SEEDS["safetensors"][-1], tmp_path / "input")
+
+
+def test_the_judge_looks_at_the_form_of_a_refusal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from trlm_lab.testing import container_parsers
+
+    def refuse(path: Path) -> None:
+        raise JsonError(where="elsewhere", detail="no")
+
+    monkeypatch.setattr(container_parsers, "read_header", refuse)
+    with pytest.raises(AssertionError, match="the place is 'elsewhere'"):
+        safetensors_input(b"", tmp_path / "input")
+    monkeypatch.setattr(container_parsers, "read_gguf", refuse)
+    with pytest.raises(AssertionError, match="a refusal of another room: JSON"):
+        gguf_input(b"", tmp_path / "input")

@@ -45,7 +45,13 @@ def test_a_killed_holder_blocks_nobody(tmp_path: Path) -> None:
         assert place.read_text() == f"{os.getpid()}\n"
 
 
-def test_the_waiting_lock_is_free_again(tmp_path: Path) -> None:
+def test_the_waiting_lock_is_held_inside_and_free_again(tmp_path: Path) -> None:
+    place = tmp_path / "deep" / "lock"
     for _ in range(2):
-        with locked(tmp_path / "deep" / "lock"):
-            pass
+        with locked(place):
+            with pytest.raises(LockHeldError) as refused, locked_at_once(place):
+                pass  # pragma: no cover
+            assert refused.value.facts["holder"] == "unknown"
+        with locked_at_once(place):
+            assert place.read_text() == f"{os.getpid()}\n"
+        place.write_text("")

@@ -1,8 +1,11 @@
 """Strict JSON: what other parsers repair is refused."""
 
+import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from trlm_lab.base import strict_json
 from trlm_lab.errors import JsonDuplicateKeyError, JsonError
@@ -55,3 +58,54 @@ def test_files_have_a_limit_and_must_exist(tmp_path: Path) -> None:
 def test_what_is_written_is_read_back() -> None:
     value = {"b": "é\U0001f642", "a": [1.5, None, True]}
     assert strict_json.loads(strict_json.pretty(value)) == value
+
+
+def test_marks_are_counted_and_nothing_is_parsed_above_them() -> None:
+    data = b'{"a": [1, {"b": "x,y"}]}'
+    assert strict_json.loads(data, marks=7) == {"a": [1, {"b": "x,y"}]}
+    with pytest.raises(JsonError, match="7 commas, colons and brackets stand in it, the limit is"):
+        strict_json.loads(data, marks=6)
+    with pytest.raises(JsonError, match="the limit is 6"):
+        strict_json.loads(b"no JSON,,,,,,,", marks=6)
+
+
+def test_too_deep_is_said_in_words() -> None:
+    with pytest.raises(JsonError, match="it is nested too deep"):
+        strict_json.loads(b"[" * 5000 + b"]" * 5000)
+
+
+@pytest.mark.parametrize(("text", "value"), [("-0", -0.0), ("0", 0), ("[-0, 0]", [-0.0, 0])])
+def test_an_integer_with_a_signed_zero_is_no_count(text: str, value: object) -> None:
+    found = strict_json.loads(text.encode())
+    assert repr(found) == repr(value)
+    # A text that looks so changes no number.
+    assert repr(strict_json.loads(b'["-0", 7]')) == "['-0', 7]"
+
+
+pieces = st.sampled_from(
+    [
+        "\\ud83d",
+        "\\uDE42",
+        "\\udbff",
+        "\\uDfff",
+        "\\\\",
+        "\\n",
+        "\\u0041",
+        "u",
+        "ud83d",
+        "d",
+        "\u00e9",
+    ]
+)
+
+
+@given(st.lists(pieces, max_size=8))
+def test_half_a_surrogate_pair_is_found_wherever_it_stands(parts: list[str]) -> None:
+    data = ('{"a": "' + "".join(parts) + '"}').encode()
+    try:
+        json.loads(data)["a"].encode()
+    except UnicodeEncodeError:
+        with pytest.raises(JsonError, match="half a surrogate pair"):
+            strict_json.loads(data)
+    else:
+        assert strict_json.loads(data) == json.loads(data)

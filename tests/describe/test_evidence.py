@@ -195,6 +195,9 @@ ONE_PLACE: dict[str, tuple[dict[str, Any], Plant | None, str]] = {
                                                                "a": 0, "aa": 1, "b": 4},
                                       "merges": [["a", "a"]]}}},
         lambda r: extra(r, "merges.txt", "#version: 0.2\na b\n"), "TOKENIZER_CONFLICT"),
+    "merges beyond the limit": (
+        {}, lambda r: extra(r, "merges.txt", "a b\n" * (1 + (16 << 20) // 4)), "TOKENIZER_CONFLICT"
+    ),
     "other added tokens": (
         {}, lambda r: extra(r, "added_tokens.json", {"<|stop|>": 4}), "ADDED_TOKEN_ID"
     ),

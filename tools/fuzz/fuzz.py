@@ -67,7 +67,7 @@ def _edit_digits(raw: bytearray, draw: random.Random) -> None:
 class Run:
     """Counts what a target says, and keeps what breaks it."""
 
-    def __init__(self, target: Callable[[bytes, Path], bool], kept: Path) -> None:
+    def __init__(self, target: Callable[[bytes, Path], str], kept: Path) -> None:
         self.target, self.kept = target, kept
         self.inputs = self.accepted = self.failures = 0
         self.slowest = 0.0
@@ -81,7 +81,7 @@ class Run:
         self.inputs += 1
         started = time.perf_counter()
         try:
-            self.accepted += self.target(data, self.scratch / "input")
+            self.accepted += self.target(data, self.scratch / "input") == "accepted"
         except Exception:
             self.failures += 1
             self.kept.mkdir(parents=True, exist_ok=True)
@@ -165,7 +165,7 @@ def main() -> int:
     return 0
 
 
-def _target(name: str, *, instrumented: bool) -> Callable[[bytes, Path], bool]:
+def _target(name: str, *, instrumented: bool) -> Callable[[bytes, Path], str]:
     if instrumented:
         import atheris
 

@@ -26,6 +26,8 @@ MAX_RANK = 4
 MAX_KEY_BYTES = 65535
 MAX_NAME_BYTES = 64
 DEFAULT_ALIGNMENT = 32
+#: The largest llama, of 126 layers, has 1,138 tensors; no model in use has a hundred keys.
+MAX_TENSORS, MAX_FIELDS = 1 << 14, 1 << 12
 #: The fewest bytes of an entry: a count that the rest of the file cannot hold is refused at once.
 _LEAST_FIELD, _LEAST_TENSOR, _LEAST_TEXT = 13, 32, 8
 
@@ -127,8 +129,8 @@ def _parse(cursor: Cursor, path: Path) -> GgufFile:
     version = cursor.number("I")
     if version not in (2, 3):
         raise cursor.fail(f"version {version} is not 2 or 3 (or the file is big-endian)")
-    tensor_count = cursor.count("tensors", _LEAST_TENSOR)
-    field_count = cursor.count("key/values", _LEAST_FIELD)
+    tensor_count = cursor.count("tensors", _LEAST_TENSOR, MAX_TENSORS)
+    field_count = cursor.count("key/values", _LEAST_FIELD, MAX_FIELDS)
     fields: dict[str, GgufField] = {}
     for _ in range(field_count):
         key = cursor.name("key", MAX_KEY_BYTES)
@@ -166,11 +168,10 @@ def _value(cursor: Cursor, kind: int) -> GgufField:
     inner = cursor.number("I")
     if inner in _SCALARS:
         name, code = _SCALARS[inner]
-        count = cursor.count("array elements", struct.calcsize("<" + code))
+        count = cursor.element_count(struct.calcsize("<" + code))
         return GgufField(f"array of {name}", cursor.scalars(name, code, count))
     if inner == _STRING:
-        count = cursor.count("array elements", _LEAST_TEXT)
-        return GgufField("array of string", [cursor.text() for _ in range(count)])
+        return GgufField("array of string", cursor.texts(cursor.element_count(_LEAST_TEXT)))
     raise cursor.fail(f"arrays of value type {inner} are not read")
 
 

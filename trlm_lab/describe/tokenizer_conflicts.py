@@ -27,7 +27,8 @@ _NAMES = {
 }  # fmt: skip
 _MAIN = "tokenizer.json"
 _FLAGS = ("special", "normalized", "lstrip", "rstrip", "single_word")
-MAX_MERGES_BYTES = 64 << 20
+#: The longest lists in use, of 446,189 merges, have about 5 MB.
+MAX_MERGES_BYTES = 16 << 20
 
 
 def tokenizer_evidence(compared: Compared) -> Evidence:
@@ -130,7 +131,12 @@ def _second_merges(compared: Compared) -> list[Declaration]:
     if not path.exists():
         return []
     with open_plain(path) as stream:
-        lines = stream.read(MAX_MERGES_BYTES).decode("utf-8", "replace").splitlines()
+        data = stream.read(MAX_MERGES_BYTES + 1)
+    if len(data) > MAX_MERGES_BYTES:
+        detail = f"more than {MAX_MERGES_BYTES} bytes, which are not read"
+        compared.findings.add("TOKENIZER_CONFLICT", path.name, detail, _FIELD)
+        return []
+    lines = data.decode("utf-8", "replace").splitlines()
     second = [line for line in lines if line.strip() and not line.startswith("#version")]
     if isinstance(first, list):
         texts = [" ".join(map(str, m)) if isinstance(m, list) else str(m) for m in first]

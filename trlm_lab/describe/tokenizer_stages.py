@@ -43,8 +43,10 @@ def stage_problems(row: dict[str, Any], vocab: Vocabulary) -> list[Row]:
     for stage in _KINDS:
         for place, part in _parts(stage, row.get(stage), f"/{stage}", 0):
             kind = part.get("type") if isinstance(part, dict) else None
-            if kind not in _KINDS[stage]:
+            if not isinstance(kind, str) or kind not in _KINDS[stage]:
                 rows.append(("TOKENIZER_STAGE", place, f"the {stage} {shown(kind)} is not known"))
+            elif kind == "Sequence" and not isinstance(part.get(_MEMBERS[stage]), list):
+                rows.append(("TOKENIZER_INCOMPLETE", place, f"{_MEMBERS[stage]} is no list"))
             elif kind == "Precompiled" and not isinstance(part.get("precompiled_charsmap"), str):
                 rows.append(("TOKENIZER_INCOMPLETE", place, "the table of characters is missing"))
             elif kind == "TemplateProcessing":
@@ -74,7 +76,8 @@ def _inserted(part: dict[str, Any], place: str, vocab: Vocabulary) -> list[Row]:
     for name, token in (tokens if isinstance(tokens, dict) else {}).items():
         ids = token.get("ids") if isinstance(token, dict) else None
         texts = token.get("tokens") if isinstance(token, dict) else None
-        wanted = [vocab.id_of(t) if isinstance(t, str) else None for t in texts or []]
+        listed = texts if isinstance(texts, list) else []
+        wanted = [vocab.id_of(t) if isinstance(t, str) else None for t in listed]
         if not isinstance(ids, list) or not ids or ids != wanted:
             detail = f"{name!r} inserts {shown(ids)}, the vocabulary gives {wanted[:8]}"
             rows.append(("ADDED_TOKEN_ID", f"{place}/special_tokens", detail))
