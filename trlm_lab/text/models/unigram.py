@@ -8,6 +8,7 @@ become one token.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from trlm_lab.errors import UnknownTokenMissingError
 from trlm_lab.text.models import Part
@@ -72,6 +73,10 @@ class Unigram:
             raise UnknownTokenMissingError(text=repr(piece[:20]))
         return self.unknown_id
 
+    @cached_property
+    def _unknown_score(self) -> float:
+        return min((score for _, score in self.pieces), default=0.0) - UNKNOWN_PENALTY
+
     def _spans(self, text: str) -> list[tuple[int, int]]:
         best = self._paths(text)
         out: list[tuple[int, int]] = []
@@ -87,7 +92,6 @@ class Unigram:
         return out[::-1]
 
     def _paths(self, text: str) -> list[_Node]:
-        lowest = min((score for _, score in self.pieces), default=0.0) - UNKNOWN_PENALTY
         best: list[_Node] = [(0.0, -1, -1)] * (len(text) + 1)
         for start, first in enumerate(text):
             here = best[start][0]
@@ -101,7 +105,7 @@ class Unigram:
                 if best[start + length][1] < 0 or score > best[start + length][0]:
                     best[start + length] = (score, start, number)
             if not single:
-                score = lowest + here
+                score = self._unknown_score + here
                 if best[start + 1][1] < 0 or score > best[start + 1][0]:
                     best[start + 1] = (score, start, self._unknown(first))
         return best
