@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from trlm_lab.text.coordinates import Span
 from trlm_lab.text.scalar_sets import ScalarSet
@@ -33,6 +34,13 @@ class AddedToken:
 
 #: Whether a token may stand at scalars `start` to `end`; a forbidden match is passed over.
 Allowed = Callable[[AddedToken, int, int], bool]
+
+
+class Splitter(Protocol):
+    """A way to find added tokens."""
+
+    def split(self, text: str, allowed: Allowed | None = None) -> list[Found]:
+        """The whole text in pieces, each an added token's id or None with its scalars."""
 
 
 class Matcher:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from trlm_lab.errors import TokenIdError
-from trlm_lab.text.added_tokens import AddedToken, Allowed, Matcher, matchers
+from trlm_lab.text.added_tokens import AddedToken, Allowed, Splitter, matchers
 from trlm_lab.text.aligned import Aligned
 from trlm_lab.text.coordinates import Span
 from trlm_lab.text.decoded import Decoded, decoded
@@ -51,6 +51,8 @@ class Tokenizer:
     decoders: tuple[Component, ...] = ()
     notes: tuple[str, ...] = ()
     sets: TextSets = field(default_factory=text_sets, repr=False)
+    #: How added tokens are found in the given text, where it is not by the source's own rule.
+    given: Splitter | None = field(default=None, repr=False)
 
     def encode(
         self,
@@ -120,9 +122,10 @@ class Tokenizer:
         return frozenset(token.id for token in self.added if token.special)
 
     @cached_property
-    def matchers(self) -> tuple[Matcher, Matcher]:
+    def matchers(self) -> tuple[Splitter, Splitter]:
         """For the text as given, and for the normalized text."""
-        return matchers(self.added, self._normalized, self.sets)
+        given, normalized = matchers(self.added, self._normalized, self.sets)
+        return self.given or given, normalized
 
     @cached_property
     def content_model(self) -> Model:
@@ -171,7 +174,7 @@ class _Run:
         tokens = [token for piece in pieces for token in self._model(piece)]
         return self._finished(tokens, insert), normalized
 
-    def _matched(self, pieces: list[Piece], matcher: Matcher, kind: str) -> list[Piece]:
+    def _matched(self, pieces: list[Piece], matcher: Splitter, kind: str) -> list[Piece]:
         out: list[Piece] = []
         for piece, number in pieces:
             if number is not None:

@@ -1,4 +1,4 @@
-"""A SentencePiece model file as a record: what makes ids is kept, what only trained it is passed by.
+"""A SentencePiece model file as a record; what only says how it was trained is passed by.
 
 Every field must be known: one that is not could change ids. Source of facts:
 sentencepiece_model.proto of sentencepiece 0.2.3.
