@@ -1,11 +1,12 @@
-"""The source engine beside ours, on one document."""
+"""The source engine beside ours, on one document; ours as read, and as compiled to TOK2."""
 
 import json
 from typing import Any
 
 import tokenizers
 
-from trlm_lab.text import Tokenizer, read_tokenizer
+from trlm_lab.text import MODES, Tokenizer, read_tokenizer
+from trlm_lab.text.tok2 import read_tok2, write_tok2
 
 
 class Pair:
@@ -16,17 +17,19 @@ class Pair:
         self.source.no_truncation()
         self.source.no_padding()
         self.ours: Tokenizer = read_tokenizer(document)
+        self.compiled: Tokenizer = read_tok2(write_tok2(self.ours)).tokenizer
 
     def require_same(self, text: str, *, special: bool = False) -> None:
         """Ids, token texts and offsets in scalars."""
         wanted = self.source.encode(text, add_special_tokens=special)
+        expected = list(zip(wanted.ids, wanted.tokens, wanted.offsets, strict=True))
         got = self.ours.encode(text, add_special_tokens=special)
-        rows = [(t.id, t.text, t.span) for t in got.tokens]
-        assert rows == list(zip(wanted.ids, wanted.tokens, wanted.offsets, strict=True)), ascii(
-            text
-        )
+        assert [(t.id, t.text, t.span) for t in got.tokens] == expected, ascii(text)
+        assert self.compiled.encode(text, add_special_tokens=special) == got, ascii(text)
 
     def require_decoded(self, ids: list[int]) -> None:
         """The text of both decode modes that the source has."""
         visible = self.source.decode(ids, skip_special_tokens=True)
         assert self.ours.decode(ids, "visible").text == visible, ids
+        for mode in MODES:
+            assert self.compiled.decode(ids, mode) == self.ours.decode(ids, mode), ids

@@ -1,0 +1,38 @@
+"""The numbers of TOK2: kinds, limits, names in their order."""
+
+from __future__ import annotations
+
+MAGIC = b"TOK2"
+MAJOR, MINOR, PROFILE = 1, 0, 1
+#: No reference.
+NONE = 0xFFFFFFFF
+
+SECTIONS = (
+    "strings", "sets", "tables", "patterns", "stages", "added", "model", "tokens", "order",
+    "index", "merges", "scores", "roles", "template",
+)  # fmt: skip
+MODELS = ("BPE", "Unigram", "WordPiece", "WordLevel")
+NOTES = ("truncation", "padding")
+#: Roles of ids, from 1.
+ROLES = ("bos", "eos", "pad", "unk", "sep", "cls", "mask")
+SCHEMES = ("always", "first", "never")
+ADDED_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+
+MAP, CLASSES, COMPOSITIONS, RUNS, CHARSMAP = range(1, 6)
+EMPTY, LITERAL, ONE_OF, CONCAT, CHOICE, REPEAT, LOOK, ATOMIC = range(1, 9)
+
+BLOCK = 16
+MAX_FILE = 1 << 30
+MAX_TOKENS = MAX_IDS = MAX_MERGES = 1 << 24
+MAX_ADDED = 1 << 20
+MAX_TOKEN_BYTES = 65_535
+MAX_STRING_BYTES = 1 << 20
+MAX_NODES = MAX_PIECES = 65_536
+MAX_STAGES = 256
+MAX_GROUP = 1 << 16
+COUNT_LIMIT = 1 << 31
+
+
+def pow2(number: int) -> int:
+    """The largest power of two that is not above a number, and 1 for 0."""
+    return 1 << max(number.bit_length() - 1, 0)
