@@ -10,6 +10,7 @@ import pytest
 from tests.flows.forging import Forger, copy_of
 from tests.flows.operator_calls import Array, Serve
 from trlm_lab.flows import verification
+from trlm_lab.flows.acquisition import Source
 from trlm_lab.flows.conformance import Conformance, conform
 from trlm_lab.flows.operators import run_operator_file
 from trlm_lab.flows.plan import RunPlan
@@ -34,6 +35,26 @@ def small_run(tmp_path_factory: pytest.TempPathFactory) -> SmallRun:
     out = tmp_path_factory.mktemp("small-run")
     plan = run_plan("synthetic:llama-small", "all", "", "", "f32,q8_r128", "rope_pairing@2")
     return SmallRun(plan, out, conform(plan, out, Board(quiet=True)))
+
+
+@pytest.fixture(scope="session")
+def published_files(small_source: Source) -> dict[str, bytes]:
+    """What a publisher would upload of the small model, by name."""
+    names = ("config.json", "generation_config.json", "model.safetensors")
+    return {name: (small_source.root / name).read_bytes() for name in names} | {"LICENSE": b"text"}
+
+
+@pytest.fixture
+def raw_model(
+    published_files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A directory of these files, beside a cache of the test's own."""
+    monkeypatch.setenv("TRLM_HOME", str(tmp_path / "home"))
+    root = tmp_path / "model"
+    root.mkdir()
+    for name, data in published_files.items():
+        (root / name).write_bytes(data)
+    return root
 
 
 def _unread(dossier: Dossier) -> None:

@@ -21,16 +21,9 @@ SHARDS = ("model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
 
 
 @pytest.fixture
-def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A raw model directory: what a publisher would upload of the small synthetic model."""
-    monkeypatch.setenv("TRLM_HOME", str(tmp_path / "home"))
-    snapshot = acquire("synthetic:llama-small")
-    root = tmp_path / "model"
-    root.mkdir()
-    for name in ("config.json", "generation_config.json", "model.safetensors"):
-        shutil.copyfile(snapshot.root / name, root / name)
-    (root / "LICENSE").write_bytes(b"text")
-    return root
+def model(raw_model: Path) -> Path:
+    """The directory that each test breaks in its own way."""
+    return raw_model
 
 
 def weights(root: Path, change: Callable[[dict[str, Any]], object]) -> None:

@@ -12,7 +12,6 @@ import pytest
 from tests.acquire.hub.conftest import REPO, hub
 from tests.acquire.hub.server import HubServer, Repository
 from tests.flows.test_cli import document
-from trlm_lab.acquire import acquire
 from trlm_lab.base.home import trlm_home
 from trlm_lab.base.interfaces import Runner
 from trlm_lab.flows.engines import runner
@@ -21,7 +20,6 @@ from trlm_lab.flows.run import Run
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("flows")]
 __all__ = ["hub"]
 SOURCE = f"hf:{REPO}@main"
-PARTS = ("config.json", "generation_config.json", "model.safetensors")
 
 
 @pytest.fixture(scope="session")
@@ -31,14 +29,13 @@ def built() -> Path:
 
 
 @pytest.fixture
-def published(built: Path, hub: HubServer) -> Repository:
+def published(built: Path, hub: HubServer, published_files: dict[str, bytes]) -> Repository:
     """The small model as a publisher would upload it."""
-    root = acquire("synthetic:llama-small").root
     repository = hub.repository(REPO)
     repository.lfs = {"model.safetensors"}
     card = b"---\nlicense: apache-2.0\n---\n# Tiny\n"
     extra = {"README.md": card, "LICENSE": b"Apache License\n", "picture.png": b"\x89PNG"}
-    repository.commit({name: (root / name).read_bytes() for name in PARTS} | extra)
+    repository.commit(published_files | extra)
     if built.is_dir():
         shutil.copytree(built, trlm_home() / "native")
     return repository

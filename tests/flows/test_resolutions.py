@@ -1,35 +1,28 @@
 """A reviewed resolution goes through acquiring, describing and the receipts, and shows in all."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from trlm_lab import errors
-from trlm_lab.acquire import acquire
 from trlm_lab.flows.acquisition import acquire_source, describe_source
 from trlm_lab.flows.cli.app import run
-from trlm_lab.flows.resolutions import kept_resolutions, load_resolutions
+from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.reviewed_files import Reviewed, keep_reviewed
+from trlm_lab.flows.reviewed_source import kept_reviewed, load_resolutions
 from trlm_lab.flows.workspace import Workspace
 
 DEVIATION = "Both ids stop a generation here, as the publisher's examples do."
 
 
 @pytest.fixture
-def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def model(raw_model: Path) -> Path:
     """A directory whose two files name different stop tokens."""
-    monkeypatch.setenv("TRLM_HOME", str(tmp_path / "home"))
-    snapshot = acquire("synthetic:llama-small")
-    root = tmp_path / "model"
-    root.mkdir()
-    for name in ("config.json", "generation_config.json", "model.safetensors"):
-        shutil.copyfile(snapshot.root / name, root / name)
-    row = json.loads((root / "config.json").read_bytes())
-    (root / "config.json").write_text(json.dumps({**row, "eos_token_id": 5}))
-    return root
+    row = json.loads((raw_model / "config.json").read_bytes())
+    (raw_model / "config.json").write_text(json.dumps({**row, "eos_token_id": 5}))
+    return raw_model
 
 
 def described(model: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, Any]:
@@ -102,10 +95,12 @@ def test_a_run_keeps_its_own_copies(tmp_path: Path) -> None:
     (loaded,) = load_resolutions([file])
     keep_reviewed(Reviewed((file,)), tmp_path)
     file.unlink()
-    assert kept_resolutions([loaded.file_sha256], tmp_path) == (loaded,)
+    plan = RunPlan(resolutions=(loaded.file_sha256,))
+    assert load_resolutions(kept_reviewed(plan, tmp_path).resolutions) == (loaded,)
     copy = tmp_path / "reviewed" / f"{loaded.file_sha256}.json"
     copy.write_bytes(copy.read_bytes() + b"\n")
     with pytest.raises(errors.NoRunError, match="has changed"):
-        kept_resolutions([loaded.file_sha256], tmp_path)
-    with pytest.raises(errors.NoRunError, match="is missing"):
-        kept_resolutions(["cd" * 32], tmp_path)
+        kept_reviewed(plan, tmp_path)
+    for plan in (RunPlan(resolutions=("cd" * 32,)), RunPlan(licence_decision="cd" * 32)):
+        with pytest.raises(errors.NoRunError, match="is missing"):
+            kept_reviewed(plan, tmp_path)

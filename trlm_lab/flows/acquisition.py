@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.acquire import HubRules, acquire, download_bytes, verify_snapshot
+from trlm_lab.acquire import acquire, download_bytes, verify_snapshot
 from trlm_lab.acquire.snapshot_store import snapshots_root
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.records import EffectiveConfig, Snapshot, SourceDefault, SourceDefaults
@@ -47,10 +47,10 @@ class Described:
     nodes: dict[str, str] = field(default_factory=dict)
 
 
-def acquire_source(ws: Workspace, spec: str, rules: HubRules | None = None) -> Source:
+def acquire_source(ws: Workspace, spec: str) -> Source:
     """Acquire (or re-verify the cached snapshot of) a source and write its receipts."""
     snapshot = _known(ws, spec) if ws.trusted else None
-    snapshot = snapshot or _acquired(ws, spec, rules)
+    snapshot = snapshot or _acquired(ws, spec)
     store = ws.store
     files = [
         store.add("file", {"path": f.path, "size": f.size, "sha256": f.sha256}, [])
@@ -78,12 +78,12 @@ def acquire_source(ws: Workspace, spec: str, rules: HubRules | None = None) -> S
     return Source(snapshot, nodes)
 
 
-def _acquired(ws: Workspace, spec: str, rules: HubRules | None) -> Snapshot:
+def _acquired(ws: Workspace, spec: str) -> Snapshot:
     size = download_bytes(spec)
     download = f" ({size / 1e6:.0f} MB to download)" if size else ""
     ws.board.say(f"acquire {spec}{download}")
     approve = approval(ws.resolutions)
-    snapshot = acquire(spec, progress=ws.board.report, approve=approve, rules=rules)
+    snapshot = acquire(spec, progress=ws.board.report, approve=approve, rules=ws.rules)
     if snapshot.root.parent == snapshots_root():
         ws.remember("source", {"spec": spec}, [snapshot.root.name, snapshot.snapshot_id])
     return snapshot

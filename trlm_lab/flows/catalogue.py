@@ -25,6 +25,8 @@ from trlm_lab.flows.conditioning import Conditioning
 from trlm_lab.flows.engines import needs_model_dir, runner
 from trlm_lab.flows.packing import oracle_model_dir, pack_artifact
 from trlm_lab.flows.progress import Board
+from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
+from trlm_lab.flows.reviewed_source import reviewed_workspace
 from trlm_lab.flows.trial import oracle_and_policy, record
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.traces import MemoryTrace
@@ -104,7 +106,9 @@ def catalogue_rows() -> list[dict[str, Any]]:
     ]
 
 
-def run_catalogue(source: str, quants: list[str], only: list[str], board: Board) -> Scored:
+def run_catalogue(
+    source: str, quants: list[str], only: list[str], board: Board, reviewed: Reviewed = NOTHING
+) -> Scored:
     """Run the catalogue on a source's artifacts; `only` limits it to some fault names."""
     for name in only:
         if name not in CATALOGUE:
@@ -112,7 +116,7 @@ def run_catalogue(source: str, quants: list[str], only: list[str], board: Board)
             raise UnknownNameError(where="--only", kind="fault", name=name, known=known)
     boards = {}
     with tempfile.TemporaryDirectory() as scratch:
-        ws = Workspace(Path(scratch), board)
+        ws = reviewed_workspace(Path(scratch), board, reviewed)
         for quant in quants:
             bench = prepare_bench(ws, source, quant)
             chosen = [p for p in plantings(bench.config, quant) if not only or p.fault.name in only]

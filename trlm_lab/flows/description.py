@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.describe import ConflictReceipt, Resolution, evidence_table
+from trlm_lab.describe import ConflictReceipt, evidence_table
 from trlm_lab.errors import ConflictError
 from trlm_lab.flows.acquisition import acquire_source, describe_source
 from trlm_lab.flows.progress import Board
-from trlm_lab.flows.workspace import Workspace
+from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
+from trlm_lab.flows.reviewed_source import reviewed_workspace
 
 
-def described_document(source: str, resolutions: Sequence[Resolution] = ()) -> dict[str, Any]:
+def described_document(source: str, reviewed: Reviewed = NOTHING) -> dict[str, Any]:
     """`conflicts` (the receipt), `evidence` (its table), `config`, `origins`, `framework`.
 
     A conflict is no error here: `config` is None then. Other faults raise as `acquire` does.
     """
     try:
         with tempfile.TemporaryDirectory() as scratch, Board() as board:
-            ws = Workspace(Path(scratch), board, resolutions=tuple(resolutions))
+            ws = reviewed_workspace(Path(scratch), board, reviewed)
             described = describe_source(ws, acquire_source(ws, source))
     except ConflictError as error:
         receipt = error.facts.get("receipt")

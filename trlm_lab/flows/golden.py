@@ -17,6 +17,8 @@ from trlm_lab.calibrate import load_policy
 from trlm_lab.errors import GoldenExportError, TraceCorruptError
 from trlm_lab.flows.acquisition import Source, acquire_source, describe_source
 from trlm_lab.flows.progress import Board
+from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
+from trlm_lab.flows.reviewed_source import reviewed_workspace
 from trlm_lab.flows.single import open_trace
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.golden import (
@@ -88,6 +90,7 @@ def export_golden(
     cases: Sequence[str] = (),
     bounds: Bounds = Bounds(),  # noqa: B008 - frozen
     policy: Path | None = None,
+    reviewed: Reviewed = NOTHING,
 ) -> list[Exported]:
     """Write `out/<case>` for cases of a trace (all where none is named), receipts beside them.
 
@@ -100,7 +103,7 @@ def export_golden(
     unknown = [name for name in cases if name not in view.case_ids()]
     if unknown or not view.case_ids():
         raise GoldenExportError(where=str(trace), detail=f"the trace has no case {unknown or ''}")
-    ws = Workspace(out / RECEIPTS, board)
+    ws = reviewed_workspace(out / RECEIPTS, board, reviewed)
     writer = _Exporter(ws, view, _bound_source(ws, view, model), policy)
     return [writer.export(out, name, bounds) for name in (cases or view.case_ids())]
 

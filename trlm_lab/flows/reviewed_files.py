@@ -34,6 +34,9 @@ class Reviewed:
                 yield path
 
 
+NOTHING = Reviewed()
+
+
 def file_id(path: Path | None) -> str:
     """The SHA-256 by which a plan names a reviewed file; empty where there is none.
 

@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.acquire import HubRules, TreeProfile, load_tree_profile
 from trlm_lab.base.interfaces import Subject, TraceView
 from trlm_lab.base.records import CaseSuite, Comparison, Mismatch, TolerancePolicy
 from trlm_lab.cases import check_text_cases, load_suite, require_fit
@@ -32,8 +31,7 @@ from trlm_lab.flows.packing import Packed, oracle_model_dir, pack_artifact
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.planted import Planted, plant
 from trlm_lab.flows.progress import Board
-from trlm_lab.flows.resolutions import kept_resolutions
-from trlm_lab.flows.reviewed_files import kept_file
+from trlm_lab.flows.reviewed_source import hub_rules, kept_reviewed, load_resolutions
 from trlm_lab.flows.views import register as show_records
 from trlm_lab.flows.workspace import Workspace
 
@@ -44,7 +42,8 @@ class Run:
     def __init__(self, plan: RunPlan, ws: Workspace) -> None:
         self.plan = plan
         self.ws = ws
-        ws.resolutions = kept_resolutions(plan.resolutions, ws.out)
+        kept = kept_reviewed(plan, ws.out)
+        ws.resolutions, ws.rules = load_resolutions(kept.resolutions), hub_rules(kept)
 
     @classmethod
     def open(cls, out: str | Path) -> Run:
@@ -63,16 +62,7 @@ class Run:
     @cached_property
     def source(self) -> Source:
         """The acquired snapshot."""
-        return acquire_source(self.ws, self.plan.source, self._hub_rules)
-
-    @property
-    def _hub_rules(self) -> HubRules:
-        """What a person reviewed about the repository that the source is."""
-        profile = kept_file(self.plan.tree_profile, self.ws.out)
-        return HubRules(
-            profile=load_tree_profile(profile) if profile else TreeProfile(),
-            decision=kept_file(self.plan.licence_decision, self.ws.out),
-        )
+        return acquire_source(self.ws, self.plan.source)
 
     @cached_property
     def described(self) -> Described:

@@ -28,6 +28,8 @@ from trlm_lab.flows.engines import needs_model_dir, runner
 from trlm_lab.flows.execution import prepare
 from trlm_lab.flows.packing import oracle_model_dir, pack_artifact
 from trlm_lab.flows.progress import Board
+from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
+from trlm_lab.flows.reviewed_source import reviewed_workspace
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.traces import MemoryTrace
 
@@ -63,6 +65,7 @@ def bisect_model(
     *,
     timeout: float | None = None,
     quant: str = "f32",
+    reviewed: Reviewed = NOTHING,
 ) -> Trial:
     """Judge `backend` on `model` over `suite`; errors of the backend become the verdict.
 
@@ -70,7 +73,7 @@ def bisect_model(
         Refused: the model or the cases break a rule; the runtime was not started.
         UsageError: the engine's name asks for what this model does not have.
     """
-    ws = Workspace(out, board)
+    ws = reviewed_workspace(out, board, reviewed)
     source = acquire_source(ws, model)
     described = describe_source(ws, source)
     require_fit(suite, described.config)

@@ -22,6 +22,7 @@ from trlm_lab.flows.progress import Board
 from trlm_lab.receipts import ReceiptStore
 
 if TYPE_CHECKING:
+    from trlm_lab.acquire import HubRules
     from trlm_lab.describe import Resolution
 
 
@@ -30,7 +31,8 @@ class Workspace:
     """Paths and stores of one run.
 
     `fresh` refuses every reuse; `trusted` reuses stored arrays without hashing them again.
-    `resolutions` settle conflicts between the declarations of the source.
+    `resolutions` settle conflicts between the declarations of the source, `rules` are what was
+    reviewed about the repository that it is.
     """
 
     out: Path
@@ -39,6 +41,7 @@ class Workspace:
     trusted: bool = False
     reused: list[str] = field(default_factory=list)
     resolutions: tuple[Resolution, ...] = ()
+    rules: HubRules | None = None
 
     def __post_init__(self) -> None:
         # Kernels and workers may run elsewhere: a relative path would mean another place there.

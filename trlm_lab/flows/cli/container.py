@@ -10,7 +10,9 @@ from typing import Annotated
 import typer
 
 from trlm_lab.flows.cli.output import emit_json, emit_table
-from trlm_lab.flows.cli.runs import Json, Resolutions
+from trlm_lab.flows.cli.reviewed import takes_reviewed
+from trlm_lab.flows.cli.runs import Json
+from trlm_lab.flows.reviewed_files import Reviewed
 
 
 def register(app: typer.Typer) -> None:
@@ -21,12 +23,13 @@ def register(app: typer.Typer) -> None:
     app.command()(ledger)
 
 
+@takes_reviewed
 def pack(
     snapshot: Annotated[str, typer.Argument(help="A snapshot directory or any SOURCE.")],
     out: Annotated[Path, typer.Option(help="The `.slm` to write.")],
+    reviewed: Reviewed,
     quant: Annotated[str, typer.Option(help="f32 or q8_r128")] = "q8_r128",
     format: Annotated[str, typer.Option(help="Container format.")] = "slm2",
-    resolution: Resolutions = None,
     json: Json = False,
 ) -> int:
     """Pack a snapshot into a `.slm`."""
@@ -35,13 +38,12 @@ def pack(
     from trlm_lab.flows.leftovers import aside
     from trlm_lab.flows.packing import pack_artifact
     from trlm_lab.flows.progress import Board
-    from trlm_lab.flows.resolutions import load_resolutions
-    from trlm_lab.flows.workspace import Workspace
+    from trlm_lab.flows.reviewed_source import reviewed_workspace
 
     if format != "slm2":
         raise UnknownNameError(where="--format", kind="format", name=format, known="slm2")
     with tempfile.TemporaryDirectory() as scratch, Board() as board:
-        ws = Workspace(Path(scratch), board, resolutions=load_resolutions(resolution))
+        ws = reviewed_workspace(Path(scratch), board, reviewed)
         source = acquire_source(ws, snapshot)
         packed = pack_artifact(ws, source, describe_source(ws, source), quant)
         if out.resolve().parent == Path(snapshot).resolve():
@@ -99,9 +101,11 @@ def unpack(
     return 0
 
 
+@takes_reviewed
 def ledger(
     action: Annotated[str, typer.Argument(help="show or verify")],
     snapshot: Annotated[str, typer.Argument(help="A snapshot directory or any SOURCE.")],
+    reviewed: Reviewed,
     quant: Annotated[str, typer.Option(help="f32 or q8_r128")] = "q8_r128",
     json: Json = False,
 ) -> int:
@@ -114,7 +118,7 @@ def ledger(
         raise UnknownNameError(kind="action", name=action, known="show, verify")
     if action == "show":
         with Board() as board:
-            rows = ledger_of(snapshot, quant, board).ledger.to_map()
+            rows = ledger_of(snapshot, quant, board, reviewed).ledger.to_map()
         if json:
             emit_json(rows)
         else:
@@ -122,7 +126,7 @@ def ledger(
             emit_table([{k: e[k] for k in keys} for e in rows["entries"]])
         return 0
     with Board() as board:
-        findings = verify_ledger(snapshot, quant, board)
+        findings = verify_ledger(snapshot, quant, board, reviewed)
     if json:
         emit_json({"verdict": "refuse" if findings else "accept", "findings": findings})
     else:

@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from trlm_lab.flows.cli.output import emit_json, emit_table
+from trlm_lab.flows.cli.reviewed import takes_reviewed
 from trlm_lab.flows.cli.runs import Json
+from trlm_lab.flows.reviewed_files import Reviewed
 
 group = typer.Typer(no_args_is_help=True, help="Golden vectors: containers that stand alone.")
 
@@ -19,10 +21,12 @@ def register(app: typer.Typer) -> None:
 
 
 @group.command()
+@takes_reviewed
 def export(
     trace: Annotated[Path, typer.Argument(help="A stored trace (`trlm capture`, `trlm exec`).")],
     model: Annotated[str, typer.Option(help="Model directory or any SOURCE that it is of.")],
     out: Annotated[Path, typer.Option(help="Directory; one container a case, and receipts.")],
+    reviewed: Reviewed,
     cases: Annotated[str, typer.Option(help="Case ids, comma-separated; all if empty.")] = "",
     layers: Annotated[str, typer.Option(help="Layers, comma-separated; all if empty.")] = "",
     tokens: Annotated[int, typer.Option(min=0, help="Keep the last tokens only; 0 all.")] = 0,
@@ -38,7 +42,10 @@ def export(
     bounds = Bounds(_numbers(layers), tokens, width)
     wanted = [name for name in cases.split(",") if name]
     with Board() as board:
-        done = export_golden(trace, model, out, board, cases=wanted, bounds=bounds, policy=policy)
+        done = export_golden(
+            trace, model, out, board,
+            cases=wanted, bounds=bounds, policy=policy, reviewed=reviewed,
+        )  # fmt: skip
     rows = [one.row() for one in done]
     emit_json(rows) if json else emit_table(rows)
     return 0

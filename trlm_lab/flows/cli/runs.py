@@ -11,27 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trlm_lab.flows.cli.output import emit_json, emit_table
+from trlm_lab.flows.cli.reviewed import takes_reviewed
+from trlm_lab.flows.reviewed_files import Reviewed, file_id
 
 if TYPE_CHECKING:
     from trlm_lab.flows.conformance import Conformance
     from trlm_lab.flows.plan import RunPlan
-    from trlm_lab.flows.reviewed_files import Reviewed
 
 SOURCES = "hf:OWNER/NAME@REVISION, py:PACKAGE, gguf:FILE, dir:PATH, synthetic:NAME"
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Out = Annotated[Path, typer.Option("--out", help="Directory for receipts, traces and report.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Reuse nothing that this directory holds.")]
-Resolutions = Annotated[
-    list[Path] | None,
-    typer.Option("--resolution", help="A reviewed file that settles one conflict; repeatable."),
-]
-LicenceDecision = Annotated[
-    Path | None, typer.Option("--licence-decision", help="A reviewed decision on the licence.")
-]
-TreeProfileFile = Annotated[
-    Path | None,
-    typer.Option("--tree-profile", help="A reviewed file of what a repository may also hold."),
-]
 
 
 def register(app: typer.Typer) -> None:
@@ -50,9 +40,11 @@ def demo(out: Out = Path("reports/demo"), fresh: Fresh = False, json: Json = Fal
     return _conform(demo_plan(), out, fresh=fresh, as_json=json)
 
 
+@takes_reviewed
 def run(
     source: Annotated[str, typer.Argument(help=SOURCES)],
     out: Out,
+    reviewed: Reviewed,
     backends: Annotated[
         str, typer.Option(help="Engines, comma-separated; `all` is every exact engine found.")
     ] = "all",
@@ -60,9 +52,6 @@ def run(
     calibration: Annotated[str, typer.Option(help="Suite or case file for the limits.")] = "",
     quant: Annotated[str, typer.Option(help="Artifacts, comma-separated.")] = "f32,q8_r128",
     fault: Annotated[str, typer.Option(help="A fault to plant, NAME@LAYER.")] = "",
-    resolution: Resolutions = None,
-    licence_decision: LicenceDecision = None,
-    tree_profile: TreeProfileFile = None,
     secret_exceptions: Annotated[
         Path | None, typer.Option(help="A reviewed file of scan findings that are no secrets.")
     ] = None,
@@ -71,19 +60,18 @@ def run(
 ) -> int:
     """Acquire, describe, pack, capture, run, compare, report: a whole conformance run."""
     from trlm_lab.flows.planning import run_plan
-    from trlm_lab.flows.resolutions import load_resolutions
-    from trlm_lab.flows.reviewed_files import Reviewed, file_id
+    from trlm_lab.flows.reviewed_source import load_resolutions
 
     plan = run_plan(source, backends, cases, calibration, quant, fault)
-    settled = load_resolutions(resolution)
-    reviewed = Reviewed(tuple(resolution or ()), licence_decision, tree_profile, secret_exceptions)
+    settled = load_resolutions(reviewed.resolutions)
     plan = replace(
         plan,
         resolutions=tuple(r.file_sha256 for r in settled),
-        licence_decision=file_id(licence_decision),
-        tree_profile=file_id(tree_profile),
+        licence_decision=file_id(reviewed.licence_decision),
+        tree_profile=file_id(reviewed.tree_profile),
         secret_exceptions=file_id(secret_exceptions),
     )
+    reviewed = replace(reviewed, secret_exceptions=secret_exceptions)
     return _conform(plan, out, fresh=fresh, as_json=json, reviewed=reviewed)
 
 

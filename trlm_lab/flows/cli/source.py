@@ -8,13 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from trlm_lab.flows.cli.output import emit_json, emit_table
-from trlm_lab.flows.cli.runs import (
-    SOURCES,
-    Json,
-    LicenceDecision,
-    Resolutions,
-    TreeProfileFile,
-)
+from trlm_lab.flows.cli.reviewed import takes_reviewed
+from trlm_lab.flows.cli.runs import SOURCES, Json
+from trlm_lab.flows.reviewed_files import Reviewed
 
 
 def register(app: typer.Typer) -> None:
@@ -24,25 +20,22 @@ def register(app: typer.Typer) -> None:
     app.command()(describe)
 
 
+@takes_reviewed
 def acquire(
     source: Annotated[str, typer.Argument(help=SOURCES)],
+    reviewed: Reviewed,
     out: Annotated[Path | None, typer.Option(help="Copy the snapshot here.")] = None,
-    resolution: Resolutions = None,
-    licence_decision: LicenceDecision = None,
-    tree_profile: TreeProfileFile = None,
     json: Json = False,
 ) -> int:
     """Fetch and convert a source into a verified snapshot."""
-    from trlm_lab.acquire import HubRules, TreeProfile, export_snapshot, load_tree_profile
     from trlm_lab.acquire import acquire as fetch
+    from trlm_lab.acquire import export_snapshot
     from trlm_lab.flows.checking import approval
     from trlm_lab.flows.progress import Board
-    from trlm_lab.flows.resolutions import load_resolutions
+    from trlm_lab.flows.reviewed_source import hub_rules, load_resolutions
 
     with Board() as board:
-        settled = approval(load_resolutions(resolution))
-        profile = load_tree_profile(tree_profile) if tree_profile else TreeProfile()
-        rules = HubRules(profile=profile, decision=licence_decision)
+        settled, rules = approval(load_resolutions(reviewed.resolutions)), hub_rules(reviewed)
         snapshot = fetch(source, progress=board.report, approve=settled, rules=rules)
         if out is not None:
             snapshot = export_snapshot(snapshot, out)
@@ -71,16 +64,16 @@ def check(path: Path, json: Json = False) -> int:
     return 0 if document["verdict"] == "accept" else 3
 
 
+@takes_reviewed
 def describe(
     source: Annotated[str, typer.Argument(help=SOURCES)],
-    resolution: Resolutions = None,
+    reviewed: Reviewed,
     json: Json = False,
 ) -> int:
     """Evidence in four columns, conflicts, and the effective configuration with its origins."""
     from trlm_lab.flows.description import described_document
-    from trlm_lab.flows.resolutions import load_resolutions
 
-    document = described_document(source, load_resolutions(resolution))
+    document = described_document(source, reviewed)
     if json:
         emit_json(document)
     else:

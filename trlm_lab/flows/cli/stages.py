@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from trlm_lab.flows.cli.output import emit_json, emit_table
+from trlm_lab.flows.cli.reviewed import takes_reviewed
 from trlm_lab.flows.cli.runs import Json
+from trlm_lab.flows.reviewed_files import Reviewed
 
 Model = Annotated[Path | None, typer.Option(help="Model directory.")]
 Cases = Annotated[str, typer.Option(help="Case file (trlm.process.cases.v1) or suite name.")]
@@ -109,10 +111,12 @@ def calibrate(
     return 0
 
 
+@takes_reviewed
 def bisect(
     backend: Annotated[str, typer.Option(help="Engine name, `process:COMMAND`, `faulty:N@L`.")],
     model: Annotated[str, typer.Option(help="Model directory or any SOURCE.")],
     cases: Cases,
+    reviewed: Reviewed,
     quant: Annotated[str, typer.Option(help="Artifact that an engine of ours opens.")] = "f32",
     timeout: Annotated[
         float | None, typer.Option(help="Seconds for a process; 600 unless its file says.")
@@ -127,8 +131,9 @@ def bisect(
 
     with tempfile.TemporaryDirectory() as scratch, Board() as board:
         trial = bisect_model(
-            backend, model, suite_of(cases), Path(scratch), board, timeout=timeout, quant=quant
-        )
+            backend, model, suite_of(cases), Path(scratch), board,
+            timeout=timeout, quant=quant, reviewed=reviewed,
+        )  # fmt: skip
     answer = trial.mismatch
     if json:
         emit_json({**answer.to_map(), "policy_id": trial.policy and trial.policy.policy_id})
@@ -141,8 +146,10 @@ def bisect(
     return 1 if answer.verdict in FAULTS else 4
 
 
+@takes_reviewed
 def faults(
     action: Annotated[str, typer.Argument(help="list or run")],
+    reviewed: Reviewed,
     source: Annotated[str, typer.Argument(help="Any SOURCE.")] = "synthetic:llama-small",
     quant: Annotated[str, typer.Option(help="Artifacts, comma-separated.")] = "f32,q8_r128",
     only: Annotated[str, typer.Option(help="Fault names, comma-separated.")] = "",
@@ -160,7 +167,8 @@ def faults(
         emit_json(rows) if json else emit_table(rows)
         return 0
     with Board() as board:
-        done = run_catalogue(source, quant.split(","), [n for n in only.split(",") if n], board)
+        names = [name for name in only.split(",") if name]
+        done = run_catalogue(source, quant.split(","), names, board, reviewed)
     if json:
         emit_json({"counts": done.counts, "rows": done.rows})
     else:
