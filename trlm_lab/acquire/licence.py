@@ -110,7 +110,7 @@ def _given(declared: Declared, repository: str, commit: str, path: Path) -> dict
     _require_source(row["source"], declared, repository, commit, f"{path}#/source")
     for key, wanted in declared.listed().items():
         if row[key] != wanted:
-            detail = f"the source has {_spelled(wanted)}, the decision is about {row[key]!r:.200}"
+            detail = f"the source has {json.dumps(wanted)}, the decision is about {row[key]!r:.200}"
             raise LicenceDecisionError(where=f"{path}#/{key}", detail=detail)
     if row["decision"] != "accepted":
         detail = f"the decision is {row['decision']!r}; only `accepted` lets a source in"
@@ -129,7 +129,3 @@ def _require_source(
     why = "" if declared.texts else ": it has no licence text that could bind the decision"
     detail = f"the decision is about {named!r}, the source is {wanted}{why}"
     raise LicenceDecisionError(where=where, detail=detail)
-
-
-def _spelled(rows: list[dict[str, str]]) -> str:
-    return json.dumps(rows) if rows else "none"

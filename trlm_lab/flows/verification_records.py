@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from trlm_lab.acquire.tree_names import is_card, is_licence
 from trlm_lab.base import canon
 from trlm_lab.flows.verification_dossier import Dossier
 
@@ -72,6 +73,17 @@ def _licence(dossier: Dossier, node_id: str) -> None:
     rows = [dossier.graph.node(f).metadata for f in dossier.graph.children(tree, "file")]
     texts = [row["sha256"] for row in rows if row["path"] == b"LICENSE"]
     _same(dossier, node_id, "text_sha256", texts[0] if texts else None)
+    _decision(dossier, node_id, {r["path"].decode("utf-8", "replace"): r["sha256"] for r in rows})
+
+
+def _decision(dossier: Dossier, node_id: str, held: dict[str, str]) -> None:
+    """A decision names every licence text and card of the tree; those of packages name none."""
+    decision = dossier.graph.value(node_id, "decision_blob")
+    for key, counts in (("texts", is_licence), ("cards", is_card)):
+        derived = [{"path": p, "sha256": held[p]} for p in sorted(held) if counts(p)]
+        if isinstance(decision, dict) and decision.get(key, derived) != derived:
+            detail = f"the decision's {key} are not those of the source: {derived!r:.200}"
+            dossier.fail("RECORD_ID", node_id, detail, key)
 
 
 def _inspection(dossier: Dossier, node_id: str) -> None:
