@@ -22,6 +22,7 @@ from trlm_lab.errors.acquire import (
     SourceHashError,
     SourceMissingError,
     SourceSpecError,
+    TokenizerDataMissingError,
     TreeError,
 )
 from trlm_lab.errors.attest import (
@@ -633,6 +634,7 @@ __all__ = [
     "Tok2VersionError",
     "TokenIdError",
     "TokenRangeError",
+    "TokenizerDataMissingError",
     "TokenizerEngineMissingError",
     "TokenizerFieldError",
     "TokenizerFileError",

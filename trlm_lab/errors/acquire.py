@@ -147,3 +147,11 @@ class SnapshotCorruptError(Refused):
     code = "SNAPSHOT_CORRUPT"
     rule = "{detail}"
     fix = "remove the snapshot directory and acquire the source again"
+
+
+class TokenizerDataMissingError(InfrastructureError):
+    """A published tokenizer that was not fetched."""
+
+    code = "TOKENIZER_DATA_MISSING"
+    rule = "the file of {package} is not in the cache"
+    fix = "{command} {package}"
