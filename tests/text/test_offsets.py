@@ -11,7 +11,7 @@ import pytest
 
 from tests.text.constructed import added, bpe, document
 from trlm_lab.errors import TextTooLongError, Utf8Error
-from trlm_lab.text import Tokenizer, read_tokenizer, text_of
+from trlm_lab.text import Bounds, Tokenizer, read_tokenizer, text_of
 from trlm_lab.text.byte_chars import CHARS
 
 ROWS: list[dict[str, Any]] = json.loads(
@@ -103,10 +103,25 @@ def test_lone_surrogate(tokenizer: Tokenizer) -> None:
     assert refused.value.facts["index"] == 2
 
 
-def test_bound_in_bytes() -> None:
-    assert text_of(b"abc", limit=3) == "abc"
+def test_bound_in_bytes_and_scalars(tokenizer: Tokenizer) -> None:
+    """Two-byte letters come to the first bound, plain ones to the second."""
+    bounds = Bounds(bytes=6, scalars=4)
+    assert text_of("\xe9\xe9\xe9".encode(), bounds=bounds) == "\xe9\xe9\xe9"
+    assert len(tokenizer.encode("abcd", bounds=bounds).text) == 4
+    over = {"\xe9\xe9\xe9a": (7, "bytes", 6), "abcde": (5, "scalars", 4)}
+    for text, facts in over.items():
+        for call in (tokenizer.encode, lambda text, **given: text_of(text.encode(), **given)):
+            with pytest.raises(TextTooLongError) as refused:
+                call(text, bounds=bounds)
+            found = refused.value.facts
+            assert (found["got"], found["unit"], found["limit"]) == facts
+
+
+def test_bytes_are_counted_before_they_are_read(tokenizer: Tokenizer) -> None:
     with pytest.raises(TextTooLongError):
-        text_of(b"abcd", limit=3)
+        tokenizer.encode_utf8(b"\xff" * 7, bounds=Bounds(bytes=6))
+    with pytest.raises(Utf8Error):
+        tokenizer.encode_utf8(b"\xff" * 6, bounds=Bounds(bytes=6))
 
 
 def test_nul_is_data(tokenizer: Tokenizer) -> None:

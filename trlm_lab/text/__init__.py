@@ -9,16 +9,19 @@ from __future__ import annotations
 from trlm_lab.text.decoded import MODES, Decoded
 from trlm_lab.text.reading import read_tokenizer
 from trlm_lab.text.records import Encoding, Stage, StagePiece, Token
+from trlm_lab.text.streaming import StreamingDecoder
 from trlm_lab.text.tokenizer import Tokenizer
-from trlm_lab.text.utf8 import MAX_BYTES, text_of
+from trlm_lab.text.utf8 import BOUNDS, Bounds, text_of
 
 __all__ = [
-    "MAX_BYTES",
+    "BOUNDS",
     "MODES",
+    "Bounds",
     "Decoded",
     "Encoding",
     "Stage",
     "StagePiece",
+    "StreamingDecoder",
     "Token",
     "Tokenizer",
     "read_tokenizer",

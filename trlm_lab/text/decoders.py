@@ -50,17 +50,17 @@ class ByteFallback:
         out: list[str] = []
         waiting = bytearray()
         for text in texts:
-            byte = _named_byte(text)
+            byte = named_byte(text)
             if byte is not None:
                 waiting.append(byte)
                 continue
-            out += _run(bytes(waiting), lossy=lossy)
+            out += byte_run(bytes(waiting), lossy=lossy)
             waiting.clear()
             out.append(text)
-        return out + _run(bytes(waiting), lossy=lossy)
+        return out + byte_run(bytes(waiting), lossy=lossy)
 
 
-def _named_byte(text: str) -> int | None:
+def named_byte(text: str) -> int | None:
     if len(text) != 6 or not (text.startswith("<0x") and text.endswith(">")):
         return None
     digits = text[3:5]
@@ -68,7 +68,7 @@ def _named_byte(text: str) -> int | None:
     return int(digits, 16) if hexadecimal else None
 
 
-def _run(data: bytes, *, lossy: bool) -> list[str]:
+def byte_run(data: bytes, *, lossy: bool) -> list[str]:
     if not data:
         return []
     try:

@@ -19,8 +19,10 @@ from trlm_lab.text.normalizers import Normalizer
 from trlm_lab.text.post_processors import PostProcessor
 from trlm_lab.text.pre_tokenizers import PreTokenizer
 from trlm_lab.text.records import Encoding, Stage, StagePiece, Token
+from trlm_lab.text.scalar_sets import ScalarSet
+from trlm_lab.text.streaming import StreamingDecoder
 from trlm_lab.text.text_sets import TextSets, text_sets
-from trlm_lab.text.utf8 import MAX_BYTES, checked, text_of
+from trlm_lab.text.utf8 import BOUNDS, Bounds, checked, text_of
 
 #: A piece, and the id of the added token that it is.
 Piece = tuple[Aligned, int | None]
@@ -61,16 +63,16 @@ class Tokenizer:
         add_special_tokens: bool = False,
         trace: bool = False,
         content: Sequence[Span] = (),
-        limit: int = MAX_BYTES,
+        bounds: Bounds = BOUNDS,
     ) -> Encoding:
         """Tokens of a text; `content` are spans (scalars) that never yield a control token.
 
         Raises:
             Utf8Error: a lone surrogate.
-            TextTooLongError: more than `limit` bytes.
+            TextTooLongError: more bytes or scalars than `bounds` allow.
             UnknownTokenMissingError: the model has nothing for a part of the text.
         """
-        checked(text, limit=limit)
+        checked(text, bounds=bounds)
         run = _Run(self, text, content, trace=trace)
         tokens, normalized = run.tokens(add_special_tokens)
         return Encoding(text, normalized, tuple(tokens), tuple(run.stages))
@@ -81,7 +83,7 @@ class Tokenizer:
         Raises:
             Utf8Error: ill-formed; the first invalid byte is named.
         """
-        return self.encode(text_of(data, limit=options.get("limit", MAX_BYTES)), **options)
+        return self.encode(text_of(data, bounds=options.get("bounds", BOUNDS)), **options)
 
     def decode(self, ids: Iterable[int], mode: str = "raw") -> Decoded:
         """The bytes of ids: raw, visible (no special tokens, tidied), or diagnostic (escaped).
@@ -89,13 +91,26 @@ class Tokenizer:
         Raises:
             TokenIdError: an id without token.
         """
-        visible = mode == "visible"
+        skipped, clean, hidden = self._way(mode)
         texts = [self._text(number, index) for index, number in enumerate(ids)]
-        if visible:
-            texts = [text for text in texts if text not in self._special_texts]
-        stages: list[Decoder] = [one.stage for one in self.decoders]
+        if skipped:
+            texts = [text for text in texts if text not in skipped]
+        return decoded(texts, self._decoders, clean=clean, hidden=hidden)
+
+    def stream(self, mode: str = "raw") -> StreamingDecoder:
+        """The same token by token."""
+        skipped, clean, hidden = self._way(mode)
+        return StreamingDecoder(self._text, skipped, self._decoders, clean=clean, hidden=hidden)
+
+    def _way(self, mode: str) -> tuple[frozenset[str], bool, ScalarSet | None]:
+        """Texts of tokens that a mode leaves out, whether it tidies up, what it escapes."""
+        visible = mode == "visible"
         hidden = self.sets.hidden if mode == "diagnostic" else None
-        return decoded(texts, stages, clean=visible, hidden=hidden)
+        return (self._special_texts if visible else frozenset()), visible, hidden
+
+    @property
+    def _decoders(self) -> list[Decoder]:
+        return [one.stage for one in self.decoders]
 
     def token_text(self, number: int) -> str | None:
         """The token of an id; added tokens come before the model's."""

@@ -18,7 +18,7 @@ from trlm_lab.text.sentencepiece.decoding import decoded
 from trlm_lab.text.sentencepiece.model_file import CONTROL, UNKNOWN, ModelFile
 from trlm_lab.text.sentencepiece.normalizer import Normalized, Normalizer
 from trlm_lab.text.sentencepiece.segments import Segment, Segmenter
-from trlm_lab.text.utf8 import MAX_BYTES, checked, text_of
+from trlm_lab.text.utf8 import BOUNDS, Bounds, checked, text_of
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,15 @@ class SentencePieceTokenizer:
         add_special_tokens: bool = False,
         trace: bool = False,
         content: Sequence[Span] = (),
-        limit: int = MAX_BYTES,
+        bounds: Bounds = BOUNDS,
     ) -> Encoding:
         """Tokens of a text. A token that shares a scalar with the next one ends before it.
 
         Raises:
             Utf8Error: a lone surrogate.
-            TextTooLongError: more than `limit` bytes.
+            TextTooLongError: more bytes or scalars than `bounds` allow.
         """
-        checked(text, limit=limit)
+        checked(text, bounds=bounds)
         normalized = self.normalizer.apply(text)
         segments = self.model.segments(normalized.text)
         tokens = self._tokens(normalized, segments)
@@ -64,7 +64,7 @@ class SentencePieceTokenizer:
         Raises:
             Utf8Error: ill-formed; the first invalid byte is named.
         """
-        return self.encode(text_of(data, limit=options.get("limit", MAX_BYTES)), **options)
+        return self.encode(text_of(data, bounds=options.get("bounds", BOUNDS)), **options)
 
     def decode(self, ids: Iterable[int], mode: str = "raw") -> Decoded:
         """The bytes of ids: raw, visible (as the source decodes), or diagnostic (escaped).

@@ -1,0 +1,74 @@
+"""Decoding token by token: bytes and text as soon as they are certain, never half a character."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from trlm_lab.text.decoded import Decoded, escaped
+from trlm_lab.text.decoder_streams import KEPT, Chain, scalars
+from trlm_lab.text.decoders import Decoder
+from trlm_lab.text.scalar_sets import ScalarSet
+
+
+class StreamingDecoder:
+    """Ids in, bytes and text out; what all calls give, joined, is what `decode` gives for all ids.
+
+    Bytes come once the character that they belong to is whole, or once they cannot belong to one.
+    The text follows the source to the letter: within a run of byte tokens it waits for the end of
+    the run, since there one bad byte spoils all of them.
+    """
+
+    def __init__(
+        self,
+        text_of: Callable[[int, int], str],
+        skipped: frozenset[str],
+        stages: Iterable[Decoder],
+        *,
+        clean: bool,
+        hidden: ScalarSet | None,
+    ) -> None:
+        """Args:
+        text_of: the text of an id at an index; raises TokenIdError.
+        skipped: texts of tokens that are left out.
+        stages: the decoders.
+        clean: whether decoders tidy up.
+        hidden: scalars that have no shape; the text is escaped where they are given.
+        """
+        self._text_of, self._skipped, self._hidden = text_of, skipped, hidden
+        stages = tuple(stages)
+        self._exact = Chain.of(stages, lossy=False, clean=clean)
+        self._shown = Chain.of(stages, lossy=True, clean=clean)
+        self._fresh = self._exact.fork(), self._shown.fork()
+        self._bytes = b""
+        self._count = 0
+
+    def push(self, number: int) -> Decoded:
+        """What is certain once this id is known.
+
+        Raises:
+            TokenIdError: an id without token; nothing has changed, the stream goes on.
+        """
+        text = self._text_of(number, self._count)
+        self._count += 1
+        if text in self._skipped:
+            return Decoded(b"", "")
+        data = self._bytes + self._exact.push(text).encode("utf-8", KEPT)
+        whole, self._bytes = scalars(data, KEPT)
+        return self._decoded(whole, self._shown.push(text))
+
+    def flush(self) -> Decoded:
+        """All that was held back; the next id begins a new stream."""
+        last = self.held
+        self._exact, self._shown = self._fresh[0].fork(), self._fresh[1].fork()
+        self._bytes, self._count = b"", 0
+        return last
+
+    @property
+    def held(self) -> Decoded:
+        """What is held back: what `flush` would give now."""
+        data = self._bytes + self._exact.fork().finish().encode("utf-8", KEPT)
+        return self._decoded(data.decode("utf-8", KEPT), self._shown.fork().finish())
+
+    def _decoded(self, whole: str, shown: str) -> Decoded:
+        data = whole.encode("utf-8", KEPT)
+        return Decoded(data, shown if self._hidden is None else escaped(data, self._hidden))
