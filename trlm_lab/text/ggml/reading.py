@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trlm_lab.errors import TokenizerKindError, TokenizerVocabularyError
-from trlm_lab.text.ggml.decoding import Pieces, Tidied
+from trlm_lab.errors import TokenizerFieldError, TokenizerKindError, TokenizerVocabularyError
+from trlm_lab.text.charsmap import Charsmap, CharsmapError
 from trlm_lab.text.ggml.metadata import PREFIX, Metadata
 from trlm_lab.text.ggml.models import (
     GgmlBpe,
@@ -22,9 +22,9 @@ from trlm_lab.text.ggml.models import (
 from trlm_lab.text.ggml.partition import Partition
 from trlm_lab.text.ggml.pre_names import NOT_BUILT, PRE_TOKENIZATIONS, PreTokenization
 from trlm_lab.text.ggml.splitting import GgmlSplit
+from trlm_lab.text.ggml.surroundings import around, decoders, notes
+from trlm_lab.text.ggml.unigram import GgmlNormalizer, GgmlUnigram, prefixes_of
 from trlm_lab.text.ggml.vocabulary import (
-    BYTE,
-    NORMAL,
     USER_DEFINED,
     Vocabulary,
     read_vocabulary,
@@ -34,6 +34,7 @@ from trlm_lab.text.normalizers import Prepend, Replace
 from trlm_lab.text.pattern import literal
 from trlm_lab.text.post_processors import Template, inserted
 from trlm_lab.text.pre_tokenizers import ByteLevel
+from trlm_lab.text.sentencepiece.prefixes import Rules
 from trlm_lab.text.tokenizer import Component, Tokenizer
 
 _SPACE = "\u2581"
@@ -59,7 +60,7 @@ def read_gguf_tokenizer(rows: Mapping[str, Any]) -> Tokenizer:
 
 
 def _bpe(metadata: Metadata, vocabulary: Vocabulary, pre: str) -> Tokenizer:
-    notes = () if pre else ("no pre-tokenizer is named; llama.cpp's default is taken",)
+    hints = () if pre else ("no pre-tokenizer is named; llama.cpp's default is taken",)
     rule = _rule(pre or "default")
     merges, numbers = numbered(vocabulary.ids, _pairs(metadata))
     model = GgmlBpe(
@@ -77,9 +78,9 @@ def _bpe(metadata: Metadata, vocabulary: Vocabulary, pre: str) -> Tokenizer:
         vocabulary.added(),
         spaces,
         tuple(cuts),
-        _around(metadata, vocabulary, rule.bos, add_bos=rule.add_bos, force_bos=rule.lines),
-        _decoders(metadata, vocabulary, visible=not rule.raw, tidied=rule.tidied),
-        _notes(vocabulary, *notes),
+        around(metadata, vocabulary, rule.bos, add_bos=rule.add_bos, force_bos=rule.lines),
+        decoders(vocabulary, visible=not rule.raw, tidied=rule.tidied),
+        notes(vocabulary, *hints),
         given=Partition(vocabulary.added()),
     )
 
@@ -122,9 +123,9 @@ def _spm(metadata: Metadata, vocabulary: Vocabulary, pre: str) -> Tokenizer:
         vocabulary.added(),
         (*before, _escaped()),
         (),
-        _around(metadata, vocabulary, 1, eos=2, add_bos=True),
-        _decoders(metadata, vocabulary, visible=False, tidied=False, strip_first=prefix),
-        _notes(vocabulary),
+        around(metadata, vocabulary, 1, eos=2, add_bos=True),
+        decoders(vocabulary, visible=False, tidied=False, strip_first=prefix),
+        notes(vocabulary),
         given=Partition(vocabulary.added()),
     )
 
@@ -140,8 +141,8 @@ def _wpm(metadata: Metadata, vocabulary: Vocabulary, pre: str) -> Tokenizer:
         detail = "there is no unknown token, none for the beginning, or no separator"
         raise TokenizerVocabularyError(where=f"{PREFIX}tokens", detail=detail)
     ids = vocabulary.ids
-    around = (inserted(bos, vocabulary.tokens[bos]), None)
-    template = Template((*around, inserted(separator, vocabulary.tokens[separator])))
+    first = inserted(bos, vocabulary.tokens[bos])
+    template = Template((first, None, inserted(separator, vocabulary.tokens[separator])))
     return Tokenizer(
         GgmlWordPiece(ids, unknown, max(map(len, ids)), names_of(ids)),
         "GGUF WPM",
@@ -149,74 +150,53 @@ def _wpm(metadata: Metadata, vocabulary: Vocabulary, pre: str) -> Tokenizer:
         (),
         (Component(f"{PREFIX}normalizer", "words", GgmlWords(lowercase, accents)),),
         (Component(f"{PREFIX}model", "Template", template),),
-        _decoders(metadata, vocabulary, visible=False, tidied=True),
-        _notes(vocabulary),
+        decoders(vocabulary, visible=False, tidied=True),
+        notes(vocabulary),
         given=Partition(vocabulary.added()),
     )
 
 
+def _ugm(metadata: Metadata, vocabulary: Vocabulary, pre: str) -> Tokenizer:
+    size = len(vocabulary.tokens)
+    unknown = metadata.number("unknown_token_id", size, 2)
+    defined = [
+        t for t, k in zip(vocabulary.tokens, vocabulary.kinds, strict=True) if k == USER_DEFINED
+    ]
+    if unknown is None or not all(map(str.isascii, defined)):
+        detail = "there is no unknown token, or a user-defined one beyond ASCII"
+        raise TokenizerVocabularyError(where=f"{PREFIX}tokens", detail=detail)
+    prefix = metadata.take("add_space_prefix", bool, False)
+    normalizer = GgmlNormalizer(
+        Rules(_charsmap(metadata)),
+        prefixes_of(defined),
+        prefix,
+        metadata.take("remove_extra_whitespaces", bool, False),
+    )
+    place = f"{PREFIX}precompiled_charsmap"
+    return Tokenizer(
+        GgmlUnigram.of(vocabulary, unknown),
+        "GGUF UGM",
+        vocabulary.added(),
+        (Component(place, "normalizer", normalizer),),
+        (),
+        around(metadata, vocabulary, None, eos=1, add_bos=False, add_eos=True),
+        decoders(vocabulary, visible=False, tidied=False, strip_first=prefix),
+        notes(vocabulary),
+        given=Partition(vocabulary.added()),
+    )
+
+
+def _charsmap(metadata: Metadata) -> Charsmap | None:
+    data = bytes(byte & 0xFF for byte in metadata.rows("precompiled_charsmap", int))
+    try:
+        return Charsmap.of(data) if data else None
+    except CharsmapError as error:
+        place = f"{PREFIX}precompiled_charsmap"
+        raise TokenizerFieldError(where=place, detail=f"the table: {error}") from error
+
+
 def _escaped() -> Component:
     return Component(f"{PREFIX}model", "Replace", Replace(literal(" "), _SPACE))
-
-
-def _around(
-    metadata: Metadata,
-    vocabulary: Vocabulary,
-    bos: int | None,
-    *,
-    eos: int | None = 11,
-    add_bos: bool,
-    force_bos: bool = False,
-) -> tuple[Component, ...]:
-    """The tokens that llama.cpp puts around a text."""
-    size = len(vocabulary.tokens)
-    wanted = (
-        ("bos", bos, metadata.take("add_bos_token", bool, add_bos) or force_bos),
-        ("eos", eos, metadata.take("add_eos_token", bool, False)),
-    )
-    tokens = []
-    for name, default, put in wanted:
-        number = metadata.number(f"{name}_token_id", size, default) if put else None
-        if put and number is None:
-            detail = f"add_{name}_token is true, and there is no such token"
-            raise TokenizerVocabularyError(where=f"{PREFIX}{name}_token_id", detail=detail)
-        tokens.append(() if number is None else (inserted(number, vocabulary.tokens[number]),))
-    return (
-        Component(f"{PREFIX}add_bos_token", "Template", Template((*tokens[0], None, *tokens[1]))),
-    )
-
-
-def _decoders(
-    metadata: Metadata,
-    vocabulary: Vocabulary,
-    *,
-    visible: bool,
-    tidied: bool,
-    strip_first: bool = False,
-) -> tuple[Component, ...]:
-    plain, byte, silent = set(), set(), set()
-    for number, (text, kind) in enumerate(zip(vocabulary.tokens, vocabulary.kinds, strict=True)):
-        if vocabulary.is_special(number) or kind == USER_DEFINED:
-            plain.add(text)
-        elif kind == BYTE:
-            byte.add(text)
-        elif kind != NORMAL:
-            silent.add(text)
-    pieces = Pieces(visible, frozenset(plain), frozenset(byte), frozenset(silent), strip_first)
-    stages: list[Component] = [Component(f"{PREFIX}token_type", "pieces", pieces)]
-    if tidied:
-        stages.append(Component(f"{PREFIX}pre", "tidied", Tidied()))
-    return tuple(stages)
-
-
-def _notes(vocabulary: Vocabulary, *more: str) -> tuple[str, ...]:
-    found = Partition(vocabulary.added()).ambiguous()
-    if found is None:
-        return more
-    return (
-        *more,
-        f"{found[0]!r} and {found[1]!r} can overlap; llama.cpp leaves open which is found",
-    )
 
 
 _READERS: dict[str, Callable[[Metadata, Vocabulary, str], Tokenizer]] = {
@@ -224,4 +204,5 @@ _READERS: dict[str, Callable[[Metadata, Vocabulary, str], Tokenizer]] = {
     "gemma4": _bpe,
     "llama": _spm,
     "bert": _wpm,
+    "t5": _ugm,
 }
