@@ -115,6 +115,22 @@ def test_broken_bytes(command: Command) -> None:
     assert command(line, "decode", "--engine", "hf")[0]["text"] == "\ufffd"
 
 
+def test_stream(command: Command) -> None:
+    """A line a token; a character comes when its last byte does, half of one at the end."""
+    ids = command(b'{"text":"h\xc3\xa4\xc3\xa4"}', "tokenize")[0]["ids"]
+    assert len(ids) == 5
+    lines = "\n".join(f'{{"ids":{row}}}' for row in (ids, [ids[0], 99999, 1], ids[:2])).encode()
+    rows = command(lines, "decode", "--stream", status=3)
+    assert [row.get("id") for row in rows] == [*ids, None, ids[0], None, *ids[:2], None]
+    assert [row["bytes_hex"] for row in rows[:6]] == ["68", "", "c3a4", "", "c3a4", ""]
+    assert rows[1] == {
+        "id": ids[1], "bytes_hex": "", "text": "", "held_hex": "c3", "held_text": "\ufffd",
+    }  # fmt: skip
+    assert rows[5] == {"end": True, "bytes_hex": "", "text": ""}
+    assert (rows[7]["error"]["code"], rows[7]["error"]["index"]) == ("TOKEN_ID", 1)
+    assert rows[-1] == {"end": True, "bytes_hex": "c3", "text": "\ufffd"}
+
+
 @pytest.mark.parametrize("engine", ["python", "hf"])
 def test_bad_ids(command: Command, engine: str) -> None:
     given = ["[0,99999]", "[-1]", "[true]", "1", "null", "[36893488147419103232]"]
@@ -130,6 +146,7 @@ def test_bad_ids(command: Command, engine: str) -> None:
     [
         (("tokenize", "--engine", "native"), 4, "NOT_SUPPORTED"),
         (("decode", "--engine", "wasm"), 4, "NOT_SUPPORTED"),
+        (("decode", "--engine", "hf", "--stream"), 4, "NOT_SUPPORTED"),
         (("tokenize", "--engine", "other"), 2, "UNKNOWN_NAME"),
         (("decode", "--mode", "pretty"), 2, "UNKNOWN_NAME"),
     ],

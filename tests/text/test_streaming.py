@@ -1,4 +1,4 @@
-"""Streaming decode: joined, the whole decode to the bit; never half a character; honest of the rest.
+"""Streaming decode: joined, the whole decode to the bit; never half a character; the rest is named.
 
 Every decoder meets every model, on random ids and on texts, in every mode.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trlm_lab.errors.root import InfrastructureError, Refused
+from trlm_lab.errors.root import InfrastructureError, Refused, UsageError
 
 
 class Utf8Error(Refused):
@@ -101,6 +101,22 @@ class SegmentsUnsupportedError(InfrastructureError):
     fix = "use the engine python"
 
 
+class StreamUnsupportedError(InfrastructureError):
+    """Decoding token by token, for an engine that decodes whole lists only."""
+
+    code = "NOT_SUPPORTED"
+    rule = "the engine {engine} does not decode token by token with exact bytes"
+    fix = "use the engine python"
+
+
+class ByteApiError(Refused):
+    """Bytes that need not be UTF-8, for a tokenizer that defines no byte input."""
+
+    code = "BYTE_API"
+    rule = "the profile of this tokenizer has no byte API: {reason}"
+    fix = "give the text as well-formed UTF-8"
+
+
 class SentencePieceFileError(Refused):
     """Bytes that are no protocol buffer, so no SentencePiece model."""
 
@@ -115,3 +131,11 @@ class SentencePieceFieldError(Refused):
     code = "SENTENCEPIECE_FIELD"
     rule = "field {number} at byte {index} {detail}"
     fix = "use the file as its publisher wrote it, or report the field: it may change token ids"
+
+
+class EngineFileKindError(UsageError):
+    """A tokenizer engine over a file of a kind that it does not read."""
+
+    code = "ENGINE_FILE_KIND"
+    rule = "the engine {engine} does not read {kind} files"
+    fix = "use {known}"

@@ -8,7 +8,7 @@ from typing import Any
 from trlm_lab.base import strict_json
 from trlm_lab.errors import TextLineError, TrlmError
 from trlm_lab.flows.tokenizer_engines import Request, Row, TokenizerEngine
-from trlm_lab.text import text_of
+from trlm_lab.text import Decoded, text_of
 from trlm_lab.text.coordinates import Span
 
 OWNERS = ("template", "content")
@@ -20,9 +20,9 @@ def tokenize_lines(
 ) -> Iterator[Row]:
     """Ids and offsets of each line, or `{"error": …}`."""
 
-    def answer(row: Row, where: str) -> Row:
+    def answer(row: Row, where: str) -> Iterator[Row]:
         text, content = _given(row, where)
-        return engine.tokenize(Request(text, content, add_special_tokens, trace))
+        yield engine.tokenize(Request(text, content, add_special_tokens, trace))
 
     return _answers(lines, answer)
 
@@ -30,25 +30,53 @@ def tokenize_lines(
 def decode_lines(lines: Iterable[bytes], engine: TokenizerEngine, mode: str) -> Iterator[Row]:
     """Bytes and text of each line, or `{"error": …}`."""
 
-    def answer(row: Row, where: str) -> Row:
-        ids = row.get("ids")
-        if set(row) != {"ids"} or not isinstance(ids, list):
-            raise TextLineError(where=where, detail="a line holds ids, a list, and nothing else")
-        for index, number in enumerate(ids):
-            if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-                raise TextLineError(where=where, detail=f"the id at index {index} is no id")
-        return engine.decode(ids, mode)
+    def answer(row: Row, where: str) -> Iterator[Row]:
+        yield engine.decode(_ids(row, where), mode)
 
     return _answers(lines, answer)
 
 
-def _answers(lines: Iterable[bytes], answer: Callable[[Row, str], Row]) -> Iterator[Row]:
+def stream_lines(lines: Iterable[bytes], engine: TokenizerEngine, mode: str) -> Iterator[Row]:
+    """For each line a row a token, with what is held back, and one for the end; or `{"error": …}`.
+
+    Raises:
+        StreamUnsupportedError: the engine does not decode token by token.
+    """
+    stream = engine.stream(mode)
+
+    def answer(row: Row, where: str) -> Iterator[Row]:
+        ids = _ids(row, where)
+        stream.flush()
+        for number in ids:
+            now = _decoded_row(stream.push(number))
+            held = stream.held
+            yield {"id": number} | now | {"held_hex": held.data.hex(), "held_text": held.text}
+        yield {"end": True} | _decoded_row(stream.flush())
+
+    return _answers(lines, answer)
+
+
+def _decoded_row(found: Decoded) -> Row:
+    return {"bytes_hex": found.data.hex(), "text": found.text}
+
+
+def _ids(row: Row, where: str) -> list[int]:
+    ids = row.get("ids")
+    if set(row) != {"ids"} or not isinstance(ids, list):
+        raise TextLineError(where=where, detail="a line holds ids, a list, and nothing else")
+    for index, number in enumerate(ids):
+        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+            raise TextLineError(where=where, detail=f"the id at index {index} is no id")
+    return ids
+
+
+def _answers(lines: Iterable[bytes], answer: Callable[[Row, str], Iterator[Row]]) -> Iterator[Row]:
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         where = f"line {number}"
         try:
-            yield answer(_object(line.rstrip(b"\r\n"), where), where)
+            yield from answer(_object(line.rstrip(b"\r\n"), where), where)
         except TrlmError as error:
             yield {"error": _refusal(error, where)}
 

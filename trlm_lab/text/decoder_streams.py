@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import copy
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Protocol, Self
 
 from trlm_lab.text import decoders
@@ -74,7 +75,7 @@ class Each(Whole):
 
     def __init__(self, stage: Decoder, *, lossy: bool, clean: bool) -> None:
         super().__init__()
-        self._apply = lambda texts: stage.apply(texts, lossy=lossy, clean=clean)
+        self._apply = partial(stage.apply, lossy=lossy, clean=clean)
         self._before: list[str] = []
 
     def one(self, text: str) -> Iterable[Fragment]:
@@ -89,7 +90,7 @@ class AtEnd(Whole):
 
     def __init__(self, stage: Decoder, *, lossy: bool, clean: bool) -> None:
         super().__init__()
-        self._apply = lambda texts: stage.apply(texts, lossy=lossy, clean=clean)
+        self._apply = partial(stage.apply, lossy=lossy, clean=clean)
         self._texts: list[str] = []
 
     def one(self, text: str) -> Iterable[Fragment]:

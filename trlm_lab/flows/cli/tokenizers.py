@@ -45,15 +45,19 @@ def decode(
     tokenizer: TokenizerFile,
     engine: Engine = "python",
     mode: Annotated[str, typer.Option(help="raw, visible or diagnostic.")] = "raw",
+    stream: Annotated[
+        bool, typer.Option("--stream", help="A line a token: what is certain, what is held back.")
+    ] = False,
     json: Json = False,
 ) -> int:
     """Ids to bytes and text, JSON lines from standard input to standard output."""
     from trlm_lab.flows.tokenizer_engines import open_tokenizer, require_mode
-    from trlm_lab.flows.tokenizing import decode_lines
+    from trlm_lab.flows.tokenizing import decode_lines, stream_lines
 
     require_mode(mode)
     opened = open_tokenizer(tokenizer, engine)
-    return _write(decode_lines(sys.stdin.buffer, opened, mode))
+    answer = stream_lines if stream else decode_lines
+    return _write(answer(sys.stdin.buffer, opened, mode))
 
 
 def _say(notes: Iterable[str]) -> None:
