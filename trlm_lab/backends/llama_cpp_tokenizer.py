@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.backends.llama_cpp import FIX, missing_part
+from trlm_lab.backends.llama_cpp_vocabulary import LlamaCppVocabulary
 from trlm_lab.backends.tokenizer_texts import sample_texts
-from trlm_lab.errors import MissingPackageError, PeerMissingError, TokenizerFileError
+from trlm_lab.errors import MissingPackageError, TokenizerFileError
 
 #: Disagreements that a report keeps; the count goes on.
 KEPT = 20
@@ -134,20 +134,10 @@ def _huggingface(path: Path) -> Any:
 
 
 def _llama_cpp(path: Path) -> Encoder:
-    missing = missing_part()
-    if missing:
-        raise PeerMissingError(peer="llama.cpp", detail=missing, command=FIX)
-    from llama_cpp import Llama
-
-    try:
-        model = Llama(str(path), vocab_only=True, verbose=False)
-    except Exception as error:
-        raise TokenizerFileError(where=path.name, detail=str(error)) from error
+    peer = LlamaCppVocabulary(path)
 
     def encode(text: str) -> tuple[int, ...]:
-        # An empty text is answered without a call: the binding sizes its buffer from the text.
-        raw = text.encode()
-        return tuple(model.tokenize(raw, add_bos=False, special=True)) if raw else ()
+        return tuple(peer.encode(text.encode(), add_special=False, parse_special=True))
 
     return encode
 

@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 
+from trlm_lab.acquire.gguf_file import read_gguf
 from trlm_lab.base import strict_json
+from trlm_lab.base.plain_file import read_start
 from trlm_lab.errors import (
-    MissingPackageError,
-    PathMissingError,
-    SegmentsUnsupportedError,
-    StreamUnsupportedError,
-    TokenIdError,
+    EngineFileKindError,
     TokenizerEngineMissingError,
     TokenizerFileError,
     UnknownNameError,
 )
+from trlm_lab.flows.tokenizer_requests import (
+    Request,
+    Row,
+    TokenizerEngine,
+    TokenizerFile,
+    token_row,
+)
+from trlm_lab.flows.tokenizer_sources import HuggingFace, LlamaCpp, SentencePieceLibrary
 from trlm_lab.text import MODES, Encoding, StreamingDecoder, Tokenizer, read_tokenizer
-from trlm_lab.text.coordinates import Coordinates, Span
-from trlm_lab.text.decoded import escaped
+from trlm_lab.text.ggml import read_gguf_tokenizer
+from trlm_lab.text.sentencepiece import SentencePieceTokenizer, read_sentencepiece
+
+__all__ = ["ENGINES", "Request", "Row", "TokenizerEngine", "open_tokenizer", "source_engine"]
 
 #: Engines whose names are fixed and that do not exist yet.
 PLANNED = ("native", "wasm")
 UNITS = ("scalar", "utf16", "normalized_utf8_byte")
 #: Of a SentencePiece model; the largest published ones have 5 MB.
 MAX_MODEL_BYTES = 64 << 20
+
 
 def open_tokenizer(path: Path, engine: str) -> TokenizerEngine:
     """The engine over one tokenizer: tokenizer.json, a GGUF file or a SentencePiece model.
@@ -69,7 +76,11 @@ def read_reference(file: TokenizerFile) -> Tokenizer | SentencePieceTokenizer:
         fields = read_gguf(file.path).fields
         return read_gguf_tokenizer({key: field.value for key, field in fields.items()})
     if file.kind == "SentencePiece":
-        return read_sentencepiece(read_plain(file.path, MAX_MODEL_BYTES))
+        data = read_start(file.path, MAX_MODEL_BYTES)
+        if len(data) > MAX_MODEL_BYTES:
+            detail = f"more than {MAX_MODEL_BYTES} bytes"
+            raise TokenizerFileError(where=str(file.path), detail=detail)
+        return read_sentencepiece(data)
     return read_tokenizer(strict_json.load_object(file.path))
 
 

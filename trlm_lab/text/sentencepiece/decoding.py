@@ -1,35 +1,45 @@
-"""Ids of a SentencePiece model back to text, with the exact bytes.
+"""Pieces of a SentencePiece model back to text, with the exact bytes.
 
-Source of facts: Decode in sentencepiece_processor.cc of sentencepiece 0.2.3.
+Source of facts: Decode in sentencepiece_processor.cc of sentencepiece 0.2.3, which goes from ids to
+pieces and back: where two pieces have one text, the control symbol, byte or unknown counts.
 """
 
 from __future__ import annotations
 
-from trlm_lab.text.decoded import Decoded, escaped
-from trlm_lab.text.sentencepiece.model_file import BYTE, CONTROL, UNKNOWN, ModelFile
+from dataclasses import dataclass, field
+
+from trlm_lab.text.sentencepiece.model_file import BYTE, CONTROL, NORMAL, UNKNOWN, ModelFile
 from trlm_lab.text.sentencepiece.normalizer import SPACE, Normalizer
 
+_RESERVED = (CONTROL, UNKNOWN, BYTE)
 
-def decoded(file: ModelFile, denormalizer: Normalizer | None, ids: list[int], mode: str) -> Decoded:
-    """Bytes and text of ids; `visible` is the source's own way, `raw` shows control symbols too.
 
-    The space that the normalizer put at the beginning is taken away again in every mode. A byte
-    that is no UTF-8 is U+FFFD in the text, each by itself, as in the source.
+@dataclass(frozen=True)
+class PieceDecoder:
+    """One decoder for all: `clean` is the source's own way, else control symbols are shown.
+
+    The space that the normalizer put at the beginning is taken away again in both. A byte that is
+    no UTF-8 is U+FFFD by itself, as in the source, where `lossy` asks for it.
     """
-    run = _Run(file, visible=mode == "visible")
-    for number in ids:
-        run.take(number)
-    data = bytes(run.out)
-    text = _lossy(data)
-    if denormalizer:
-        text = denormalizer.apply(text).text
-        data = text.encode()
-    return Decoded(data, escaped(data) if mode == "diagnostic" else text)
 
+    file: ModelFile
+    denormalizer: Normalizer | None
+    kinds: dict[str, int] = field(default_factory=dict, repr=False)
 
-def _lossy(data: bytes) -> str:
-    shown = data.decode("utf-8", "surrogateescape")
-    return "".join(["\ufffd" if "\ud800" <= char < "\ue000" else char for char in shown])
+    def __post_init__(self) -> None:
+        for text, _, kind in self.file.pieces:
+            if kind in _RESERVED or text not in self.kinds:
+                self.kinds[text] = kind
+
+    def apply(self, texts: list[str], *, lossy: bool, clean: bool) -> list[str]:
+        """One text."""
+        run = _Run(self.file, visible=clean)
+        for text in texts:
+            run.take(text, self.kinds.get(text, NORMAL))
+        shown = run.out.decode("utf-8", "surrogateescape")
+        if lossy or self.denormalizer:
+            shown = "".join(["\ufffd" if "\ud800" <= c < "\ue000" else c for c in shown])
+        return [self.denormalizer.apply(shown).text if self.denormalizer else shown]
 
 
 class _Run:
@@ -39,9 +49,8 @@ class _Run:
         self._at_start = True
         self._space_taken = False
 
-    def take(self, number: int) -> None:
-        """One id."""
-        text, _, kind = self._file.pieces[number]
+    def take(self, text: str, kind: int) -> None:
+        """One piece."""
         if kind == BYTE:
             self.out.append(int(text[3:5], 16))
             return

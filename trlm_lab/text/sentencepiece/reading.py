@@ -10,6 +10,7 @@ from dataclasses import replace
 from trlm_lab.errors import TokenizerFieldError, TokenizerVocabularyError
 from trlm_lab.text.charsmap import Charsmap, CharsmapError
 from trlm_lab.text.sentencepiece.bpe import BpeModel
+from trlm_lab.text.sentencepiece.decoding import PieceDecoder
 from trlm_lab.text.sentencepiece.model_file import (
     BYTE,
     NORMAL,
@@ -49,7 +50,7 @@ def read_sentencepiece(data: bytes) -> SentencePieceTokenizer:
     return SentencePieceTokenizer(
         file,
         replace(_normalizer(file.normalizer, "normalizer_spec", symbols), suffix=file.suffix),
-        denormalizer,
+        PieceDecoder(file, denormalizer),
         _model(file, symbols),
         _byte_ids(file),
     )

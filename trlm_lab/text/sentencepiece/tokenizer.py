@@ -12,12 +12,14 @@ from typing import Any
 
 from trlm_lab.errors import TokenIdError
 from trlm_lab.text.coordinates import Span
-from trlm_lab.text.decoded import Decoded
+from trlm_lab.text.decoded import Decoded, decoded
 from trlm_lab.text.records import Encoding, Stage, StagePiece, Token
-from trlm_lab.text.sentencepiece.decoding import decoded
+from trlm_lab.text.sentencepiece.decoding import PieceDecoder
 from trlm_lab.text.sentencepiece.model_file import CONTROL, UNKNOWN, ModelFile
 from trlm_lab.text.sentencepiece.normalizer import Normalized, Normalizer
 from trlm_lab.text.sentencepiece.segments import Segment, Segmenter
+from trlm_lab.text.streaming import StreamingDecoder
+from trlm_lab.text.text_sets import text_sets
 from trlm_lab.text.utf8 import BOUNDS, Bounds, checked, text_of
 
 
@@ -31,7 +33,7 @@ class SentencePieceTokenizer:
 
     file: ModelFile
     normalizer: Normalizer
-    denormalizer: Normalizer | None
+    decoder: PieceDecoder
     model: Segmenter
     byte_ids: tuple[int, ...]
     notes: tuple[str, ...] = ()
@@ -72,8 +74,17 @@ class SentencePieceTokenizer:
         Raises:
             TokenIdError: an id without piece.
         """
-        pieces = [self._piece(number, index) for index, number in enumerate(ids)]
-        return decoded(self.file, self.denormalizer, pieces, mode)
+        texts = [self._text(number, index) for index, number in enumerate(ids)]
+        hidden = text_sets().hidden if mode == "diagnostic" else None
+        return decoded(texts, [self.decoder], clean=mode == "visible", hidden=hidden)
+
+    def stream(self, mode: str = "raw") -> StreamingDecoder:
+        """The same token by token: all of it at the end."""
+        hidden = text_sets().hidden if mode == "diagnostic" else None
+        visible = mode == "visible"
+        return StreamingDecoder(
+            self._text, frozenset(), [self.decoder], clean=visible, hidden=hidden
+        )
 
     def token_text(self, number: int) -> str | None:
         """The piece of an id."""
@@ -91,10 +102,11 @@ class SentencePieceTokenizer:
         types = [piece.type for piece in self.file.pieces]
         return types.index(UNKNOWN) if UNKNOWN in types else -1
 
-    def _piece(self, number: int, index: int) -> int:
-        if not 0 <= number < len(self.file.pieces):
+    def _text(self, number: int, index: int) -> str:
+        text = self.token_text(number)
+        if text is None:
             raise TokenIdError(got=number, index=index)
-        return number
+        return text
 
     def _tokens(self, normalized: Normalized, segments: list[Segment]) -> list[Token]:
         out: list[Token] = []

@@ -1,0 +1,67 @@
+"""What a tokenizer engine is asked, what it answers, and the file that it opens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from trlm_lab.base.plain_file import open_plain
+from trlm_lab.errors import PathMissingError
+from trlm_lab.text import StreamingDecoder
+from trlm_lab.text.coordinates import Span
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class TokenizerFile:
+    """A file and its kind: tokenizer.json, GGUF or SentencePiece."""
+
+    path: Path
+    kind: str
+
+    @classmethod
+    def at(cls, path: Path) -> TokenizerFile:
+        """GGUF by its first bytes, SentencePiece by `.model` in the name, else JSON.
+
+        Raises:
+            PathMissingError: no such file.
+        """
+        if not path.exists():
+            raise PathMissingError(where=str(path))
+        with open_plain(path) as stream:
+            magic = stream.read(4)
+        other = "SentencePiece" if ".model" in path.name else "tokenizer.json"
+        return cls(path, "GGUF" if magic == b"GGUF" else other)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A text, the spans (scalars) of it that are content, and what is asked for."""
+
+    text: str
+    content: tuple[Span, ...] = ()
+    add_special_tokens: bool = False
+    trace: bool = False
+
+
+class TokenizerEngine(Protocol):
+    """Texts to ids, ids to bytes, as rows of JSON."""
+
+    notes: Sequence[str]
+
+    def tokenize(self, request: Request) -> Row:
+        """Ids and offsets; with trace the stages."""
+
+    def decode(self, ids: list[int], mode: str) -> Row:
+        """Bytes and text."""
+
+    def stream(self, mode: str) -> StreamingDecoder:
+        """The same token by token."""
+
+
+def token_row(ids: list[int], offsets: Sequence[Span]) -> Row:
+    """Ids and offsets in bytes of the original text."""
+    return {"ids": ids, "offsets": [list(o) for o in offsets], "offset_unit": "utf8_byte"}
