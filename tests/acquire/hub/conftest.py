@@ -14,6 +14,7 @@ from tests.acquire.hub.server import HubServer, Repository
 from trlm_lab.acquire.approval import approve_all
 from trlm_lab.acquire.hub_limits import HubLimits
 from trlm_lab.acquire.hub_snapshot import HubRules, acquire_hub, parse_hub
+from trlm_lab.acquire.snapshot_store import snapshots_root
 from trlm_lab.base.records import Snapshot
 
 REPO = "ada/tiny"
@@ -54,6 +55,11 @@ def tiny(hub: HubServer) -> Repository:
     repository.lfs = {"model.safetensors"}
     repository.commit(TREE)
     return repository
+
+
+def published() -> list[Path]:
+    """Snapshots that anybody can see."""
+    return [p for p in snapshots_root().glob("*") if not p.name.startswith(".")]
 
 
 def acquired(locator: str = REPO, rules: HubRules | None = None, **limits: float) -> Snapshot:

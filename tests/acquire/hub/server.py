@@ -84,6 +84,8 @@ class HubServer(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    #: Small answers would wait for the client's acknowledgement of their headers.
+    disable_nagle_algorithm = True
     server: HubServer
 
     def log_message(self, *_: Any) -> None:

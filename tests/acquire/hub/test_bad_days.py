@@ -1,18 +1,12 @@
 """Servers that truncate, lie, loop, drip and fail; bytes that are not the listed ones."""
 
 import hashlib
-import os
-import signal
-import subprocess
-import sys
-import textwrap
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.acquire.hub.conftest import REPO, TREE, WEIGHTS, acquired
+from tests.acquire.hub.conftest import REPO, TREE, WEIGHTS, acquired, published
 from tests.acquire.hub.server import HubServer, Repository, git_sha1
 from trlm_lab.acquire.hub_cache import CHANGED, USED
 from trlm_lab.base.home import trlm_home
@@ -22,14 +16,11 @@ from trlm_lab.errors import (
     HubTreeError,
     HubUnreachableError,
     LfsPointerError,
+    SafetensorsError,
     TrlmError,
 )
 
 W = "model.safetensors"
-
-
-def published() -> list[Path]:
-    return [p for p in (trlm_home() / "snapshots").glob("*") if not p.name.startswith(".")]
 
 
 def test_truncated_answers_are_continued(tiny: Repository, hub: HubServer) -> None:
@@ -175,6 +166,15 @@ def test_hub_limit(tiny: Repository, hub: HubServer) -> None:
     assert hub.sent.total() == 0
 
 
+@pytest.mark.parametrize("data", [b"", WEIGHTS[:-1], b"\xff" * 8 + WEIGHTS[8:]])
+def test_listed_bytes_that_are_no_container(tiny: Repository, data: bytes) -> None:
+    """What the publisher listed and what came agree, and it is no safetensors file."""
+    tiny.commit(TREE | {W: data})
+    with pytest.raises(SafetensorsError):
+        acquired()
+    assert published() == []
+
+
 def cached_copy(commit: str, data: bytes, tmp_path: Path) -> Path:
     """What the client itself would have left in its cache."""
     root = tmp_path / "hf-home" / "hub" / "models--ada--tiny"
@@ -203,36 +203,6 @@ def test_a_cached_file_changed_by_one_byte_is_found(
     assert snapshot.provenance["hub"]["client_cache"] == [[W, CHANGED]]
     assert hub.sent[W] == len(WEIGHTS)
     assert file.read_bytes() == changed
-
-
-PROGRAM = textwrap.dedent(
-    """
-    import sys
-    from tests.acquire.hub.conftest import acquired
-    print(acquired().snapshot_id)
-    """
-)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("after", [1, 30_000, 120_000, 200_000])
-def test_killed_at_any_moment_it_goes_on(tiny: Repository, hub: HubServer, after: int) -> None:
-    hub.behaviour.drip[W] = 0.002
-    root = Path(__file__).parents[3]
-    environment = {**os.environ, "PYTHONPATH": str(root)}
-    with subprocess.Popen([sys.executable, "-c", PROGRAM], env=environment, cwd=root) as killed:
-        until = time.monotonic() + 60
-        while hub.sent[W] < after and time.monotonic() < until and killed.poll() is None:
-            time.sleep(0.002)
-        killed.send_signal(signal.SIGKILL)
-    assert hub.sent[W] >= after
-    assert published() == []
-    hub.behaviour.drip.clear()
-    hub.sent.clear()
-    snapshot = acquired()
-    assert hub.sent[W] < len(WEIGHTS) or after == 1
-    assert snapshot.provenance["hub"]["commit"] == tiny.branches["main"]
-    assert len(published()) == 1
 
 
 def test_damage_to_what_was_fetched_is_found_on_resuming(tiny: Repository, hub: HubServer) -> None:
