@@ -39,8 +39,9 @@ CONFIG = EffectiveConfig(
 
 
 def built(
-    quant: DType = DType.q8_r128, config: dict[str, Any] | None = None, **spoil: Any
-) -> bytes:
+    quant: DType = DType.q8_r128, config: dict[str, Any] | None = None,
+    tokenizer: bytes = b"tokenizer bytes", **spoil: Any,
+) -> bytes:  # fmt: skip
     """The artifact; `spoil` maps a tensor's last name part to a function over (data, scales)."""
     rng = np.random.default_rng(5)
     specs, payloads = [], {}
@@ -59,7 +60,7 @@ def built(
                 planes = change(*planes)
         payloads[t.name] = planes
     del payloads[HEAD]
-    return assemble(specs, config or CONFIG.to_map(), payloads, b"tokenizer bytes")
+    return assemble(specs, config or CONFIG.to_map(), payloads, tokenizer)
 
 
 @pytest.fixture(scope="session")

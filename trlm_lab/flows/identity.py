@@ -29,4 +29,5 @@ def package_sha256() -> str:
 @cache
 def packer_sha256() -> str:
     """SHA-256 over what decides the bytes of an artifact."""
-    return _sources_sha256(tuple(PACKAGE / room for room in ("base", "quant", "slm", "pack")))
+    rooms = ("base", "quant", "slm", "text", "chat", "pack")
+    return _sources_sha256(tuple(PACKAGE / room for room in rooms))

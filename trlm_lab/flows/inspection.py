@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from trlm_lab.base.plain_file import require_plain
+from trlm_lab.base.records import InspectedField
 from trlm_lab.errors import PathMissingError
 from trlm_lab.inspector import inspect
 from trlm_lab.inspector.inspect import Progress, silent
@@ -23,13 +25,12 @@ def inspection_document(path: Path, progress: Progress = silent) -> dict[str, An
     require_plain(path)
     found = inspect(path, progress)
     return {
+        "format": found.format,
         "verdict": "refuse" if found.findings else "accept",
         "file_sha256": found.file_sha256,
         "size": found.size,
-        "header": [
-            {"field": f.name, "offset": f.offset, "size": f.size, "value": f.value}
-            for f in found.header
-        ],
+        "header": _field_rows(found.header),
+        "tokenizer": _field_rows(found.tokenizer),
         "config": found.config,
         "tensors": [
             {
@@ -47,3 +48,7 @@ def inspection_document(path: Path, progress: Progress = silent) -> dict[str, An
         "hashes": [{"hash": h.name, "holds": h.holds, "stored": h.stored} for h in found.hashes],
         "findings": [vars(f) for f in found.findings],
     }
+
+
+def _field_rows(fields: Iterable[InspectedField]) -> list[dict[str, Any]]:
+    return [{"field": f.name, "offset": f.offset, "size": f.size, "value": f.value} for f in fields]

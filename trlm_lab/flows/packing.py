@@ -14,6 +14,7 @@ from trlm_lab.errors import ArtifactUnsoundError, TrlmError
 from trlm_lab.flows.acquisition import Described, Source
 from trlm_lab.flows.identity import packer_sha256
 from trlm_lab.flows.ledger_check import check_ranges
+from trlm_lab.flows.tokenizer_section import tokenizer_section
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.inspector import inspect
 from trlm_lab.inspector.inspect import Progress, silent
@@ -63,13 +64,12 @@ class Checked:
 
 
 def _pack(ws: Workspace, source: Source, described: Described, quant: str, folder: Path) -> Checked:
-    tokenizer = source.root / "tokenizer.json"
     artifact, ledger = pack_snapshot(
         source.root,
         described.config,
         quant,
         folder / "model.slm",
-        tokenizer.read_bytes() if tokenizer.exists() else b"",
+        tokenizer_section(source.root, described.config, ws.board.say),
         progress=ws.board.report,
     )
     inspection = check_artifact(artifact, ledger, source.root, ws.board.report)

@@ -20,5 +20,6 @@ FIXES = {
     "NONFINITE": "repair the source weights, then pack again; no writer stores NaN or infinity",
     "CODES": "pack again with this version, whose quantizer never writes such a code",
     "CONFIG": "pack again from the snapshot, whose configuration is checked first",
+    "TOKENIZER": "pack again from the snapshot, or compile the tokenizer again",
     "MODEL": "pack again from weights that belong to this configuration",
 }

@@ -9,7 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from trlm_lab.base.records.inspection import InspectedPiece, InspectedTensor, Inspection
+from trlm_lab.base.records.inspection import (
+    InspectedField,
+    InspectedPiece,
+    InspectedTensor,
+    Inspection,
+)
 from trlm_lab.errors import InspectPathError
 from trlm_lab.inspector.directory import check_tensors, read_tensors, with_alias_names
 from trlm_lab.inspector.header import FIELDS, SIZE, check_header, header_rows
@@ -18,6 +23,7 @@ from trlm_lab.inspector.pieces import check_piece_hashes, check_shard, read_piec
 from trlm_lab.inspector.planes import check_planes
 from trlm_lab.inspector.report import Report
 from trlm_lab.inspector.sections import check_sections, read_configuration, read_texts
+from trlm_lab.inspector.tokenizer import MAGIC, inspect_tokenizer
 
 #: Called with what is being done, the units done, and all units.
 Progress = Callable[[str, int, int], None]
@@ -41,8 +47,10 @@ def inspect_bytes(view: memoryview, progress: Progress = silent) -> Inspection:
     report = Report(view)
     digest = hashlib.sha256(view).hexdigest()
     magic = bytes(view[:4])
+    if magic == MAGIC:
+        return _tokenizer_file(report, digest)
     if magic != b"SLM2" or len(view) < SIZE:
-        report.add("FORMAT", 0, f"magic {magic!r} and {len(view)} bytes are no SLM2 file")
+        report.add("FORMAT", 0, f"magic {magic!r} and {len(view)} bytes are no SLM2 or TOK2 file")
         return Inspection("unknown", len(view), digest, findings=tuple(report.findings))
     header = {name: report.number(at, size) for name, at, size in FIELDS}
     rows = header_rows(report)
@@ -61,11 +69,21 @@ def inspect_bytes(view: memoryview, progress: Progress = silent) -> Inspection:
     )
 
 
+def _tokenizer_file(report: Report, digest: str) -> Inspection:
+    size = len(report.view)
+    rows = inspect_tokenizer(report, 0, size)
+    return Inspection(
+        "TOK2", size, digest, tokenizer=rows, hashes=tuple(report.hashes),
+        findings=tuple(report.findings),
+    )  # fmt: skip
+
+
 def _inspect_sections(report: Report, header: dict[str, int], progress: Progress) -> dict[str, Any]:
     texts = read_texts(report, header["string_table_off"], header["string_table_len"])
     before = len(report.findings)
     config = read_configuration(report, header)
     config_is_sound = len(report.findings) == before
+    tokenizer = _inspect_tokenizer(report, header)
     tensors = read_tensors(report, header, texts)
     sound = list(check_tensors(report, header, tensors))
     for done, row in enumerate(sound):
@@ -79,7 +97,18 @@ def _inspect_sections(report: Report, header: dict[str, int], progress: Progress
     check_piece_hashes(report, header, pieces)
     if header["shard_count"] == 1:
         check_shard(report, header)
-    return {"config": config, "tensors": with_alias_names(tensors), "pieces": pieces}
+    return {
+        "config": config, "tensors": with_alias_names(tensors), "pieces": pieces,
+        "tokenizer": tokenizer,
+    }  # fmt: skip
+
+
+def _inspect_tokenizer(report: Report, header: dict[str, int]) -> tuple[InspectedField, ...]:
+    """Rows of a TOK2 block; a section that holds anything else is not looked into."""
+    start, length = header["tokenizer_off"], header["tokenizer_len"]
+    if report.raw(start, min(length, 4)) != MAGIC:
+        return ()
+    return inspect_tokenizer(report, start, length)
 
 
 def _check_tensor_hash(report: Report, header: dict[str, int], row: InspectedTensor) -> None:

@@ -86,6 +86,7 @@ class Inspection:
     size: int
     file_sha256: str
     header: tuple[InspectedField, ...] = ()
+    tokenizer: tuple[InspectedField, ...] = ()
     config: dict[str, Any] = field(default_factory=dict)
     tensors: tuple[InspectedTensor, ...] = ()
     pieces: tuple[InspectedPiece, ...] = ()
@@ -103,6 +104,7 @@ class Inspection:
             "size": self.size,
             "file_sha256": self.file_sha256,
             "header": [[f.name, f.offset, f.size, f.value] for f in self.header],
+            "tokenizer": [[f.name, f.offset, f.size, f.value] for f in self.tokenizer],
             "config": dict(self.config),
             "tensors": [_row(t) for t in self.tensors],
             "pieces": [_row(p) for p in self.pieces],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -61,7 +61,7 @@ def pack(
 
 
 def inspect(path: Path, json: Json = False) -> int:
-    """Read a `.slm` with the independent inspector; every hash is recomputed."""
+    """Read a `.slm` or `.tok2` with the independent inspector; every hash is recomputed."""
     from trlm_lab.flows.inspection import inspection_document
     from trlm_lab.flows.progress import Board
 
@@ -70,13 +70,24 @@ def inspect(path: Path, json: Json = False) -> int:
     if json:
         emit_json(document)
     else:
-        emit_table(document["header"], f"{path}")
-        emit_table(document["tensors"][:40], f"{len(document['tensors'])} tensors (first 40)")
+        _show(document, path)
         emit_table(document["hashes"], "hashes")
         for finding in document["findings"]:
             print(f"{finding['code']} at {finding['where']}: {finding['detail']}")
         print(document["verdict"])
     return 0 if document["verdict"] == "accept" else 3
+
+
+def _show(document: dict[str, Any], path: Path) -> None:
+    """Header, tokenizer and tensors, as far as the file has them."""
+    tensors = document["tensors"]
+    for rows, title in (
+        (document["header"], f"{path}"),
+        (document["tokenizer"], "tokenizer"),
+        (tensors[:40], f"{len(tensors)} tensors (first 40)"),
+    ):
+        if rows:
+            emit_table(rows, title)
 
 
 def unpack(
