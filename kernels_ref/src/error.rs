@@ -70,6 +70,38 @@ codes! {
     NullPointer = 502, "NULL_POINTER", "a null handle or pointer";
     Argument = 503, "ARGUMENT", "an argument out of range";
     UnknownOperator = 504, "UNKNOWN_OPERATOR", "`trlm_op` serves no operator of this name";
+    Tok2Version = 601, "TOK2_VERSION", "another format, or a version or profile that this reader does not know";
+    Tok2Length = 602, "TOK2_LENGTH", "fewer or more bytes than the block says it has";
+    Tok2Flags = 603, "TOK2_FLAGS", "an unknown flag";
+    Tok2Reserved = 604, "TOK2_RESERVED", "a reserved or padding byte is not zero";
+    Tok2Limit = 605, "TOK2_LIMIT", "a count of the header beyond its limit, or against another one";
+    Tok2Section = 606, "TOK2_SECTION", "a section out of order, out of place, or of the wrong length";
+    Tok2Hash = 607, "TOK2_HASH", "a hash that the bytes do not have";
+    Tok2Strings = 608, "TOK2_STRINGS", "the pool of strings breaks its rules";
+    Tok2Sets = 609, "TOK2_SETS", "the pool of sets of scalars breaks its rules";
+    Tok2Tables = 610, "TOK2_TABLES", "the pool of character tables breaks its rules";
+    Tok2Patterns = 611, "TOK2_PATTERNS", "the pool of patterns breaks its rules";
+    Tok2Stages = 612, "TOK2_STAGES", "the stages break their rules";
+    Tok2Added = 613, "TOK2_ADDED", "the added tokens break their rules";
+    Tok2Model = 614, "TOK2_MODEL", "the parameters of the model break their rules";
+    Tok2Tokens = 615, "TOK2_TOKENS", "the coded tokens break their rules";
+    Tok2Order = 616, "TOK2_ORDER", "ids and positions are not each other's inverse";
+    Tok2Index = 617, "TOK2_INDEX", "the index is not that of the tokens";
+    Tok2Merges = 618, "TOK2_MERGES", "the merges break their rules";
+    Tok2Scores = 619, "TOK2_SCORES", "a score is no number";
+    Tok2Roles = 620, "TOK2_ROLES", "the roles of ids break their rules";
+    Tok2Pools = 621, "TOK2_POOLS", "a pool has another order than that of its use";
+    Utf8 = 701, "UTF8", "a text is no UTF-8; the place is its first ill-formed byte";
+    TextTooLong = 702, "TEXT_TOO_LONG", "a text beyond the bound of one call";
+    UnknownToken = 703, "UNKNOWN_TOKEN_MISSING", "no token stands for a text, and there is no unknown token";
+    TokenId = 704, "TOKEN_ID", "no token has this id";
+    ChatInput = 801, "CHAT_INPUT", "messages, tools or variables that are no plain data";
+    TemplateIr = 802, "TEMPLATE_IR", "a compiled template that no compiler of ours wrote";
+    TemplateLimit = 803, "TEMPLATE_LIMIT", "a template or rendering beyond a declared bound";
+    TemplateUnsupported = 804, "TEMPLATE_UNSUPPORTED", "an operation on values outside the template subset";
+    TemplateEvaluation = 805, "TEMPLATE_EVALUATION", "an operation that the source's own renderer refuses too";
+    TemplateRaised = 806, "TEMPLATE_RAISED", "the template itself refuses the conversation";
+    NondeterministicTemplate = 807, "NONDETERMINISTIC_TEMPLATE", "the template reads the clock and nobody gave it a date";
 }
 
 /// A refusal. `place` is a field, tensor, row or byte offset; `detail` holds the values.

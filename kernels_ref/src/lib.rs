@@ -3,7 +3,7 @@
 //! It reads a container in place, runs the evaluation profile `scalar-f32-v1` and exposes every
 //! checkpoint of the forward pass, layer by layer. One source builds the native library and the
 //! WebAssembly module; both give the same bits as the NumPy reference. No dependency, no panic on
-//! hostile bytes, and `unsafe` in the ABI file alone. `docs/abi.md` describes the exports.
+//! hostile bytes, and `unsafe` in the ABI module alone. `docs/abi.md` describes the exports.
 
 #![deny(missing_docs)]
 #![deny(unsafe_code)]
@@ -13,6 +13,7 @@ pub mod abi;
 mod bytes;
 pub mod cache;
 pub mod cbor;
+pub mod chat;
 pub mod checkpoint;
 pub mod config;
 pub mod error;
@@ -23,5 +24,6 @@ pub mod quant;
 pub mod runtime;
 pub mod sha256;
 pub mod slm;
+pub mod text;
 pub mod topk;
 mod workspace;

@@ -195,12 +195,6 @@ def wasmtime_operators() -> AbiOperators:
     Raises:
         EngineMissingError: wasmtime is not installed, or the module is not the recorded one.
     """
-    from trlm_lab.backends.wasm_module import read_module
-    from trlm_lab.backends.wasm_wasmtime import WasmtimeHost, WasmtimeRunner
-    from trlm_lab.errors import EngineMissingError
+    from trlm_lab.backends.wasm_wasmtime import WasmtimeRunner, wasmtime_host
 
-    runner = WasmtimeRunner()
-    here = runner.availability()
-    if not here.available:
-        raise EngineMissingError(where=runner.name, reason=here.reason, remedy=here.fix)
-    return AbiOperators(WasmtimeHost(read_module()[0]), np.uint32, runner.name)
+    return AbiOperators(wasmtime_host(), np.uint32, WasmtimeRunner().name)

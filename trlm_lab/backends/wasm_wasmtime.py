@@ -157,6 +157,19 @@ class WasmtimeRunner:
         )
 
 
+def wasmtime_host() -> WasmtimeHost:
+    """The committed module in wasmtime, without a model.
+
+    Raises:
+        EngineMissingError: wasmtime is not installed, or the module is not the recorded one.
+    """
+    runner = WasmtimeRunner()
+    here = runner.availability()
+    if not here.available:
+        raise EngineMissingError(where=runner.name, reason=here.reason, remedy=here.fix)
+    return WasmtimeHost(read_module()[0])
+
+
 def _closing(host: WasmtimeHost, error: TrlmError) -> TrlmError:
     host.close()
     return error

@@ -1,0 +1,154 @@
+//! Tokenizers: texts to ids and offsets, ids to bytes and text.
+
+use super::errors::{fail, status};
+use super::{copied, null, slice};
+use crate::error::{ensure, Code, Error, Result};
+use crate::text::decode::{Decoded, Mode};
+use crate::text::encode::{Request, State};
+use crate::text::Tokenizer;
+
+/// A tokenizer with what it last made. The bytes stay the host's.
+pub struct Text {
+    tokenizer: Tokenizer<'static>,
+    state: State,
+    decoded: Decoded,
+}
+
+/// What a handle points at.
+pub type Handle = *mut Text;
+
+/// What post-processors put around is put around.
+const ADD_SPECIAL_TOKENS: u32 = 1;
+
+unsafe fn text<'h>(handle: Handle) -> Result<&'h mut Text> {
+    handle.as_mut().ok_or_else(|| null("handle"))
+}
+
+/// Open a TOK2 block in place; null and an error where it is refused.
+///
+/// # Safety
+/// The `len` bytes stay unchanged until `trlm_text_free`.
+#[no_mangle]
+pub unsafe extern "C" fn trlm_text_load(pointer: *const u8, len: usize) -> Handle {
+    match slice(pointer, len, "bytes").and_then(Tokenizer::open) {
+        Ok(tokenizer) => {
+            let (state, decoded) = (State::default(), Decoded::default());
+            Box::into_raw(Box::new(Text { tokenizer, state, decoded }))
+        }
+        Err(error) => {
+            fail(error);
+            std::ptr::null_mut()
+        }
+    }
+}
+
+/// Forget a tokenizer.
+///
+/// # Safety
+/// See the module.
+#[no_mangle]
+pub unsafe extern "C" fn trlm_text_free(handle: Handle) {
+    if !handle.is_null() {
+        drop(Box::from_raw(handle));
+    }
+}
+
+/// Tokens of a text: how many, or a negative error.
+///
+/// # Safety
+/// `content` covers two numbers for each of `stretches`, or is null; see the module.
+#[no_mangle]
+pub unsafe extern "C" fn trlm_text_encode(
+    handle: Handle,
+    pointer: *const u8,
+    len: usize,
+    content: *const u32,
+    stretches: usize,
+    flags: u32,
+) -> i32 {
+    status(encode(handle, (pointer, len), (content, stretches), flags))
+}
+
+unsafe fn encode(
+    handle: Handle,
+    given: (*const u8, usize),
+    content: (*const u32, usize),
+    flags: u32,
+) -> Result<i32> {
+    let Text { tokenizer, state, .. } = text(handle)?;
+    ensure(flags & !ADD_SPECIAL_TOKENS == 0, || {
+        Error::new(Code::Argument, "flags", format!("{}, expected 0 or 1", flags))
+    })?;
+    let numbers = content.1.checked_mul(2).ok_or_else(|| null("content"))?;
+    let places = copied(content.0, numbers)?.unwrap_or_default();
+    let content: Vec<[u32; 2]> = places.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
+    let request = Request { text: slice(given.0, given.1, "text")?, content: &content };
+    tokenizer.encode(&request, flags & ADD_SPECIAL_TOKENS != 0, state)?;
+    Ok(state.ids.len() as i32)
+}
+
+/// Address of the ids of the last text, or null.
+///
+/// # Safety
+/// See the module.
+#[no_mangle]
+pub unsafe extern "C" fn trlm_text_ids(handle: Handle) -> *const u32 {
+    handle.as_ref().map_or(std::ptr::null(), |text| text.state.ids.as_ptr())
+}
+
+/// Address of the offsets of the last text, two for each id, or null.
+///
+/// # Safety
+/// See the module.
+#[no_mangle]
+pub unsafe extern "C" fn trlm_text_offsets(handle: Handle) -> *const u32 {
+    handle.as_ref().map_or(std::ptr::null(), |text| text.state.offsets.as_ptr().cast())
+}
+
+/// Bytes and text of ids: 0, or a negative error.
+///
+/// # Safety
+/// See the module.
+#[no_mangle]
+pub unsafe extern "C" fn trlm_text_decode(
+    handle: Handle,
+    ids: *const u32,
+    count: usize,
+    mode: u32,
+) -> i32 {
+    status(decode(handle, ids, count, mode).map(|()| 0))
+}
+
+unsafe fn decode(handle: Handle, ids: *const u32, count: usize, mode: u32) -> Result<()> {
+    let text = text(handle)?;
+    let ids = copied(ids, count)?.ok_or_else(|| null("ids"))?;
+    let modes = [Mode::Raw, Mode::Visible, Mode::Diagnostic];
+    let mode = *modes
+        .get(mode as usize)
+        .ok_or_else(|| Error::new(Code::Argument, "mode", format!("{}, expected 0 to 2", mode)))?;
+    text.decoded = text.tokenizer.decode(&ids, mode)?;
+    Ok(())
+}
+
+unsafe fn decoded<'h>(handle: Handle, part: u32) -> Option<&'h [u8]> {
+    let decoded = &handle.as_ref()?.decoded;
+    [&decoded.bytes, &decoded.text].get(part as usize).map(|bytes| bytes.as_slice())
+}
+
+/// Address of what was decoded last: part 0 the bytes, 1 the text.
+///
+/// # Safety
+/// See the module.
+#[no_mangle]
+pub unsafe extern "C" fn trlm_text_decoded_ptr(handle: Handle, part: u32) -> *const u8 {
+    decoded(handle, part).map_or(std::ptr::null(), <[u8]>::as_ptr)
+}
+
+/// Length of that part.
+///
+/// # Safety
+/// See the module.
+#[no_mangle]
+pub unsafe extern "C" fn trlm_text_decoded_len(handle: Handle, part: u32) -> usize {
+    decoded(handle, part).map_or(0, <[u8]>::len)
+}

@@ -1,0 +1,93 @@
+//! Ids back to bytes and text.
+
+use super::decoders::{is_stray, to_bytes, Manner};
+use super::pattern::Scratch;
+use super::scalars::{scalar_at, scalars};
+use super::Tokenizer;
+use crate::error::{Code, Error, Result};
+
+/// What decoding shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Every token, nothing tidied.
+    Raw,
+    /// Special tokens left out, the decoder's clean-up done.
+    Visible,
+    /// Raw, with escapes for what has no shape.
+    Diagnostic,
+}
+
+/// Exact bytes, and their text.
+#[derive(Default)]
+pub struct Decoded {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// UTF-8: what is none is U+FFFD as the source has it, or escaped.
+    pub text: Vec<u8>,
+}
+
+impl Tokenizer<'_> {
+    /// The bytes and the text of ids.
+    pub fn decode(&self, ids: &[u32], mode: Mode) -> Result<Decoded> {
+        let clean = mode == Mode::Visible;
+        let mut texts = Vec::with_capacity(ids.len());
+        for (index, &id) in ids.iter().enumerate() {
+            let text = self.token_text(id).ok_or_else(|| {
+                let detail = format!("{} is no id of this tokenizer", id);
+                Error::new(Code::TokenId, format!("index {}", index), detail)
+            })?;
+            if !(clean && self.is_special_text(&text)) {
+                texts.push(text);
+            }
+        }
+        let bytes = to_bytes(&self.through(texts.clone(), Manner { lossy: false, clean }));
+        let text = match mode {
+            Mode::Diagnostic => self.escaped(&bytes),
+            _ => self.through(texts, Manner { lossy: true, clean }),
+        };
+        Ok(Decoded { bytes, text })
+    }
+
+    /// The token of an id; added tokens come before the model's.
+    pub fn token_text(&self, id: u32) -> Option<Vec<u8>> {
+        if let Ok(at) = self.added_by_id.binary_search_by_key(&id, |&(id, _)| id) {
+            return Some(self.added[self.added_by_id[at].1].content.to_vec());
+        }
+        let mut text = Vec::new();
+        self.vocabulary.text_of(id, &mut text).then_some(text)
+    }
+
+    fn is_special_text(&self, text: &[u8]) -> bool {
+        self.special_texts.binary_search(&text).is_ok()
+    }
+
+    /// Through the decoders; without any the texts stand with spaces between.
+    fn through(&self, mut texts: Vec<Vec<u8>>, manner: Manner) -> Vec<u8> {
+        if self.decoders.is_empty() {
+            return texts.join(&b' ');
+        }
+        let mut scratch = Scratch::default();
+        for stage in &self.decoders {
+            texts = stage.apply(texts, manner, &self.tools(), &mut scratch);
+        }
+        texts.concat()
+    }
+
+    fn escaped(&self, bytes: &[u8]) -> Vec<u8> {
+        let text = super::decoders::from_bytes(bytes, false);
+        let hidden = &self.sets[self.hidden_set];
+        let mut out = Vec::with_capacity(text.len());
+        for (at, code) in scalars(&text) {
+            if is_stray(code) {
+                out.extend_from_slice(format!("\\x{:02x}", code & 0xff).as_bytes());
+            } else if code == u32::from(b'\\') {
+                out.extend_from_slice(b"\\\\");
+            } else if code != 0x20 && hidden.has(code) {
+                out.extend_from_slice(format!("\\u{{{:x}}}", code).as_bytes());
+            } else {
+                out.extend_from_slice(&text[at..at + scalar_at(&text, at).1]);
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,298 @@
+//! One text on its way through the stages, piece by piece.
+
+use super::added::{Borders, Found, Matcher, Stretches};
+use super::aligned::{Changed, View};
+use super::cache::{Cache, Kept};
+use super::models::{self, Part, Room};
+use super::normalizers::visible_bytes;
+use super::pattern;
+use super::post::Edges;
+use super::pre_tokenizers::{Metaspace, PreTokenizer};
+use super::scalars::scalar_at;
+use super::splitting::Cuts;
+use super::Tokenizer;
+use crate::error::Result;
+
+/// First and one past the last byte of the given text.
+pub type Offsets = [u32; 2];
+
+/// What a text became, and memory that is kept between texts.
+#[derive(Default)]
+pub struct State {
+    /// Token ids.
+    pub ids: Vec<u32>,
+    /// Offsets of each, in bytes of the given text.
+    pub offsets: Vec<Offsets>,
+    /// White space at the ends of each token, where a stage asks for it.
+    pub edges: Vec<Edges>,
+    search: pattern::Scratch,
+    model: models::Scratch,
+    parts: Vec<Part>,
+    /// For templates, and for content.
+    caches: [Cache; 2],
+}
+
+impl State {
+    /// No token is left; memory is kept.
+    pub fn clear(&mut self) {
+        self.ids.clear();
+        self.offsets.clear();
+        self.edges.clear();
+    }
+}
+
+/// A text and what is asked for.
+pub struct Request<'t> {
+    /// UTF-8.
+    pub text: &'t [u8],
+    /// Stretches that never yield a control token: disjoint, ascending, apart.
+    pub content: &'t [Offsets],
+}
+
+/// One text on its way.
+pub struct Run<'r, 'a> {
+    owner: &'r Tokenizer<'a>,
+    request: &'r Request<'r>,
+    state: &'r mut State,
+}
+
+impl<'r, 'a> Run<'r, 'a> {
+    /// The tokens of a text, before any post-processor.
+    pub fn tokens(
+        owner: &'r Tokenizer<'a>,
+        request: &'r Request<'r>,
+        state: &'r mut State,
+    ) -> Result<()> {
+        let mut run = Run { owner, request, state };
+        run.matched(View::whole(request.text), &owner.given, |run, piece| run.normalized(piece))
+    }
+
+    /// Added tokens of one group apart; `other` takes what lies between them.
+    fn matched(
+        &mut self,
+        piece: View,
+        matcher: &Matcher,
+        mut other: impl FnMut(&mut Self, View) -> Result<()>,
+    ) -> Result<()> {
+        if piece.text.is_empty() {
+            return Ok(());
+        }
+        let owner = self.owner;
+        let borders = Borders {
+            word: owner.word.map(|set| &owner.sets[set]),
+            space: owner.space.map(|set| &owner.sets[set]),
+        };
+        let mut stretches = Stretches::new(matcher, &owner.added, borders, piece.text);
+        let content = !self.request.content.is_empty();
+        while let Some(found) = stretches.next(|number, start, end| {
+            !(content && owner.added[number].special && self.is_content(&piece, start, end))
+        }) {
+            match found {
+                (start, end, None) => other(self, piece.part(start, end).rebased())?,
+                (start, end, Some(_)) if start == end => {}
+                found => self.added(&piece, found),
+            }
+        }
+        Ok(())
+    }
+
+    fn added(&mut self, piece: &View, (start, end, number): Found) {
+        let owner = self.owner;
+        if let Some(token) = number.and_then(|number| owner.added.get(number)) {
+            let (first, last) = piece.origin(start, end, self.request.text);
+            self.state.ids.push(token.id);
+            self.state.offsets.push([first, last]);
+            if let Some(trimming) = &owner.trimming {
+                self.state.edges.push(trimming.of_text(&piece.text[start..end], &owner.sets));
+            }
+        }
+    }
+
+    fn is_content(&self, piece: &View, start: usize, end: usize) -> bool {
+        let (first, last) = piece.origin(start, end, self.request.text);
+        let content = self.request.content;
+        let at = content.partition_point(|span| span[0] < last);
+        at > 0 && first < content[at - 1][1]
+    }
+
+    fn normalized(&mut self, piece: View) -> Result<()> {
+        let owner = self.owner;
+        let mut made: Option<Changed> = None;
+        for stage in &owner.normalizers {
+            let now = made.as_ref().map_or(piece, Changed::view).rebased();
+            if now.text.is_empty() {
+                return Ok(());
+            }
+            if let Some(changed) = stage.apply(now, &owner.tools(), &mut self.state.search) {
+                made = Some(changed);
+            }
+        }
+        let piece = made.as_ref().map_or(piece, Changed::view);
+        self.matched(piece, &owner.normalized, |run, piece| run.cut(0, piece))
+    }
+
+    /// The pre-tokenizers from `stage` on.
+    fn cut(&mut self, stage: usize, piece: View) -> Result<()> {
+        let owner = self.owner;
+        if piece.text.is_empty() {
+            return Ok(());
+        }
+        match owner.pre_tokenizers.get(stage) {
+            None => self.model(piece),
+            Some(PreTokenizer::Split { pattern, behaviour, invert }) => {
+                let pattern = &owner.patterns[*pattern];
+                let cuts = Cuts::new(pattern, *behaviour, *invert, piece.text, &owner.sets);
+                self.pieces(stage, piece, cuts)
+            }
+            Some(PreTokenizer::Each { pattern, behaviour }) => {
+                let cuts = Cuts::new(pattern, *behaviour, false, piece.text, &owner.sets);
+                self.pieces(stage, piece, cuts)
+            }
+            Some(PreTokenizer::ByteLevel { space, pattern }) => {
+                self.byte_level(stage, *space, *pattern, piece)
+            }
+            Some(PreTokenizer::Metaspace(one)) => self.metaspace(stage, one, piece),
+            Some(PreTokenizer::Fixed(length)) => self.fixed(stage, *length, piece),
+            Some(PreTokenizer::Scripts(runs)) => {
+                let mut cut = None;
+                let (mut at, mut now) = (0, 0);
+                while at < piece.text.len() {
+                    let (code, len) = scalar_at(piece.text, at);
+                    let group = runs.get(code);
+                    if group != 0 && group != now {
+                        if let Some(start) = cut.replace(at) {
+                            self.cut(stage + 1, piece.part(start, at))?;
+                        }
+                        now = group;
+                    }
+                    at += len;
+                }
+                // What has no script at the beginning of a piece is lost, as in the source.
+                cut.map_or(Ok(()), |start| self.cut(stage + 1, piece.part(start, at)))
+            }
+        }
+    }
+
+    fn pieces(&mut self, stage: usize, piece: View, mut cuts: Cuts) -> Result<()> {
+        while let Some((start, end)) = cuts.next(&mut self.state.search) {
+            self.cut(stage + 1, piece.part(start, end))?;
+        }
+        Ok(())
+    }
+
+    /// Bytes as visible characters; the last stage leaves them as they are where the model can.
+    fn byte_level(
+        &mut self,
+        stage: usize,
+        space: bool,
+        pattern: Option<usize>,
+        piece: View,
+    ) -> Result<()> {
+        let owner = self.owner;
+        let spaced = (space && piece.text[0] != b' ').then(|| piece.prefixed(b" "));
+        let piece = spaced.as_ref().map_or(piece, Changed::view);
+        let leave = |run: &mut Self, one: View| {
+            if owner.plain_bytes && stage + 1 == owner.pre_tokenizers.len() {
+                run.model(one)
+            } else {
+                run.cut(stage + 1, visible_bytes(one).view())
+            }
+        };
+        let pattern = match pattern {
+            None => return leave(self, piece),
+            Some(pattern) => &owner.patterns[pattern],
+        };
+        let isolated = super::splitting::Behaviour::Isolated;
+        let mut cuts = Cuts::new(pattern, isolated, false, piece.text, &owner.sets);
+        while let Some((start, end)) = cuts.next(&mut self.state.search) {
+            leave(self, piece.part(start, end))?;
+        }
+        Ok(())
+    }
+
+    fn metaspace(&mut self, stage: usize, one: &Metaspace, piece: View) -> Result<()> {
+        let mapped = piece.kept(|_| true, |code| if code == 0x20 { one.code } else { code });
+        let piece = mapped.as_ref().map_or(piece, Changed::view);
+        let wanted = one.always || (one.first && piece.is_first());
+        let prefixed =
+            (wanted && !piece.text.starts_with(&one.text)).then(|| piece.prefixed(&one.text));
+        let piece = prefixed.as_ref().map_or(piece, Changed::view);
+        if !one.cuts {
+            return self.cut(stage + 1, piece);
+        }
+        let owner = self.owner;
+        let cuts = Cuts::new(&one.pattern, one.behaviour, false, piece.text, &owner.sets);
+        self.pieces(stage, piece, cuts)
+    }
+
+    fn fixed(&mut self, stage: usize, length: u32, piece: View) -> Result<()> {
+        let mut at = 0;
+        while at < piece.text.len() {
+            let start = at;
+            for _ in 0..length {
+                if at < piece.text.len() {
+                    at += scalar_at(piece.text, at).1;
+                } else {
+                    break;
+                }
+            }
+            self.cut(stage + 1, piece.part(start, at))?;
+        }
+        Ok(())
+    }
+
+    /// The tokens of one piece, from the pieces met before or from the model.
+    fn model(&mut self, piece: View) -> Result<()> {
+        let content =
+            !self.request.content.is_empty() && self.is_content(&piece, 0, piece.text.len());
+        let cache = &self.state.caches[usize::from(content)];
+        let hash = match cache.find(piece.text) {
+            Kept::Tokens(start, end) => {
+                let State { ids, offsets, edges, caches, .. } = &mut *self.state;
+                let parts = caches[usize::from(content)].tokens(start, end);
+                let mut out = Out { ids, offsets, edges };
+                out.push(self.owner, &piece, parts, self.request.text);
+                return Ok(());
+            }
+            Kept::New(hash) => Some(hash),
+            Kept::Long => None,
+        };
+        let owner = self.owner;
+        let State { ids, offsets, edges, model, parts, caches, .. } = &mut *self.state;
+        parts.clear();
+        let hidden = content.then_some(&owner.hidden);
+        let room = Room { vocabulary: &owner.vocabulary, hidden, scratch: model };
+        owner.model.tokenize(piece.text, room, parts)?;
+        if let Some(hash) = hash {
+            caches[usize::from(content)].keep(hash, piece.text, parts);
+        }
+        Out { ids, offsets, edges }.push(owner, &piece, parts, self.request.text);
+        if parts.capacity() > 1 << 16 {
+            *parts = Vec::new();
+        }
+        Ok(())
+    }
+}
+
+/// Where tokens go.
+struct Out<'o> {
+    ids: &'o mut Vec<u32>,
+    offsets: &'o mut Vec<Offsets>,
+    edges: &'o mut Vec<Edges>,
+}
+
+impl Out<'_> {
+    #[inline]
+    fn push(&mut self, owner: &Tokenizer, piece: &View, parts: &[Part], given: &[u8]) {
+        for part in parts {
+            let (start, end) = (part.start as usize, part.end as usize);
+            let (first, last) = piece.origin(start, end, given);
+            self.ids.push(part.id);
+            self.offsets.push([first, last]);
+            if let Some(trimming) = &owner.trimming {
+                let text = &piece.text[start..end];
+                self.edges.push(trimming.of_token(part.id, text, &owner.sets));
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Tokenizers: texts to ids with offsets, ids to bytes, out of TOK2 alone.
+//!
+//! The bytes of a TOK2 block hold all that a tokenizer needs, Unicode data too, and are used where
+//! they lie. Ids, offsets and bytes are those of the `tokenizers` library. Every text ends, and in
+//! memory that is a multiple of its length: merging is n log n, nothing recurses by the text.
+
+pub mod added;
+pub mod aligned;
+mod byte_chars;
+mod cache;
+mod charsmap;
+mod clusters;
+mod crc32;
+pub mod decode;
+mod decoders;
+pub mod encode;
+pub mod models;
+mod normal_forms;
+mod normalizers;
+pub mod pattern;
+mod post;
+mod pre_tokenizers;
+pub mod scalars;
+pub mod sets;
+mod splitting;
+mod symbols;
+mod tables;
+pub mod tok2;
+mod vocabulary;
+
+use self::added::{AddedToken, Matcher};
+use self::aligned::{Changed, View};
+use self::decoders::Decoder;
+use self::encode::{Offsets, Request, Run, State};
+use self::models::{IdSet, Model};
+use self::normalizers::{Normalizer, Tools};
+use self::pattern::node::Node;
+use self::pattern::{Pattern, Program};
+use self::post::{PostProcessor, Trimming};
+use self::pre_tokenizers::PreTokenizer;
+use self::sets::ScalarSet;
+use self::vocabulary::Vocabulary;
+use crate::error::{ensure, Code, Error, Result};
+
+/// Bytes of one text at most.
+pub const MOST_BYTES: usize = 64 << 20;
+
+/// One tokenizer, in the bytes of its block.
+pub struct Tokenizer<'a> {
+    sets: Vec<ScalarSet>,
+    patterns: Vec<Pattern>,
+    normalizers: Vec<Normalizer<'a>>,
+    pre_tokenizers: Vec<PreTokenizer<'a>>,
+    post_processors: Vec<PostProcessor>,
+    decoders: Vec<Decoder<'a>>,
+    added: Vec<AddedToken<'a>>,
+    /// Ids and places in `added`, ascending.
+    added_by_id: Vec<(u32, usize)>,
+    special_texts: Vec<&'a [u8]>,
+    word: Option<usize>,
+    space: Option<usize>,
+    /// Tokens looked for in the text as given.
+    given: Matcher,
+    /// Tokens looked for in the normalized text.
+    normalized: Matcher,
+    /// Escaped in diagnostic texts.
+    hidden_set: usize,
+    vocabulary: Vocabulary<'a>,
+    model: Model<'a>,
+    /// Ids that content never gives.
+    hidden: IdSet,
+    trimming: Option<Trimming>,
+    /// The model takes the bytes themselves for their visible characters.
+    plain_bytes: bool,
+}
+
+impl<'a> Tokenizer<'a> {
+    /// Open a block in place.
+    pub fn open(bytes: &'a [u8]) -> Result<Tokenizer<'a>> {
+        let block = tok2::read(bytes)?;
+        let sets: Vec<ScalarSet> = block.pools.sets.into_iter().map(ScalarSet::new).collect();
+        let patterns = block.pools.patterns.iter().map(|node| pattern(node, &sets));
+        let patterns = patterns.collect::<Result<Vec<Pattern>>>()?;
+        let added = block.added.tokens;
+        let stages = block.stages;
+        let ids = |wanted: &dyn Fn(&AddedToken) -> bool| {
+            added.iter().filter(|token| wanted(token)).map(|token| token.id).collect::<Vec<_>>()
+        };
+        let special = IdSet::new(ids(&|token| token.special));
+        let mut model = block.model;
+        let plain_bytes = take_plain_bytes(&mut model, &stages.pre_tokenizers, &special);
+        let unknown = model.unknown_id();
+        let hidden = special.ids().iter().copied().filter(|&id| Some(id) != unknown).collect();
+        let vocabulary = block.vocabulary;
+        let trimming =
+            stages.trimmed.first().map(|&set| Trimming::new(set, &sets, &vocabulary, &model));
+        let mut tokenizer = Tokenizer {
+            sets,
+            patterns,
+            normalizers: stages.normalizers,
+            pre_tokenizers: stages.pre_tokenizers,
+            post_processors: stages.post_processors,
+            decoders: stages.decoders,
+            added_by_id: by_id(&added),
+            special_texts: special_texts(&added),
+            added,
+            word: block.added.word,
+            space: block.added.space,
+            given: Matcher::new(std::iter::empty()),
+            normalized: Matcher::new(std::iter::empty()),
+            hidden_set: block.hidden,
+            vocabulary,
+            model,
+            hidden: IdSet::new(hidden),
+            trimming,
+            plain_bytes,
+        };
+        tokenizer.given = tokenizer.matcher(false);
+        tokenizer.normalized = tokenizer.matcher(true);
+        Ok(tokenizer)
+    }
+
+    /// Finds the tokens of one group; special ones come first where texts agree.
+    fn matcher(&self, normalized: bool) -> Matcher {
+        let group = |special: bool| {
+            let wanted = move |token: &AddedToken| {
+                token.normalized == normalized && token.special == special
+            };
+            self.added.iter().enumerate().filter(move |(_, token)| wanted(token))
+        };
+        Matcher::new(group(true).chain(group(false)).map(|(i, token)| {
+            let text =
+                if normalized { self.normalize(token.content) } else { token.content.to_vec() };
+            (text, i)
+        }))
+    }
+
+    fn normalize(&self, text: &[u8]) -> Vec<u8> {
+        let mut scratch = pattern::Scratch::default();
+        let mut made: Option<Changed> = None;
+        for stage in &self.normalizers {
+            let now = made.as_ref().map_or(View::whole(text), Changed::view);
+            if let Some(changed) = stage.apply(now, &self.tools(), &mut scratch) {
+                made = Some(changed);
+            }
+        }
+        made.map_or(text.to_vec(), |changed| changed.text)
+    }
+
+    fn tools(&self) -> Tools<'_> {
+        Tools { sets: &self.sets, patterns: &self.patterns }
+    }
+
+    /// The tokens of a text, written into `state`; `insert` allows what post-processors put around.
+    /// After an error the state holds no token.
+    pub fn encode(&self, request: &Request, insert: bool, state: &mut State) -> Result<()> {
+        state.clear();
+        let text = request.text;
+        require_text(text)?;
+        require_content(text, request.content)?;
+        if let Err(error) = Run::tokens(self, request, state) {
+            state.clear();
+            return Err(error);
+        }
+        for stage in &self.post_processors {
+            stage.apply(text, state, insert);
+        }
+        Ok(())
+    }
+}
+
+fn require_text(text: &[u8]) -> Result<()> {
+    ensure(text.len() <= MOST_BYTES, || {
+        let detail = format!("{} bytes, at most {}", text.len(), MOST_BYTES);
+        Error::new(Code::TextTooLong, "text", detail)
+    })?;
+    scalars::require_utf8(text)
+}
+
+fn pattern(node: &Node, sets: &[ScalarSet]) -> Result<Pattern> {
+    Ok(match node {
+        Node::Literal(text) => Pattern::Literal(text.clone()),
+        Node::Set(set) => Pattern::Each(*set),
+        other => Pattern::Expression(Program::new(other, sets, "pattern")?),
+    })
+}
+
+/// Whether the last pre-tokenizer may leave bytes as they are, because each has its token.
+fn take_plain_bytes(model: &mut Model, stages: &[PreTokenizer], special: &IdSet) -> bool {
+    let byte_level = matches!(stages.last(), Some(PreTokenizer::ByteLevel { .. }));
+    match model {
+        Model::Bpe(bpe) if byte_level && bpe.prefix.is_empty() && bpe.suffix.is_empty() => {
+            bpe.bytes = tok2::model::visible_tokens(bpe, special.ids());
+            bpe.bytes.is_some()
+        }
+        _ => false,
+    }
+}
+
+/// Of two tokens of one id the later one counts.
+fn by_id(added: &[AddedToken]) -> Vec<(u32, usize)> {
+    let mut rows: Vec<(u32, usize)> = added.iter().map(|token| token.id).zip(0..).collect();
+    rows.sort_unstable_by_key(|&(id, at)| (id, std::cmp::Reverse(at)));
+    rows.dedup_by_key(|row| row.0);
+    rows
+}
+
+fn special_texts<'a>(added: &[AddedToken<'a>]) -> Vec<&'a [u8]> {
+    let special = added.iter().filter(|token| token.special);
+    let mut texts: Vec<&[u8]> = special.map(|token| token.content).collect();
+    texts.sort_unstable();
+    texts
+}
+
+/// Stretches of content lie apart, ascend, and begin and end between scalars.
+fn require_content(text: &[u8], content: &[Offsets]) -> Result<()> {
+    let mut before = 0;
+    for (i, &[start, end]) in content.iter().enumerate() {
+        let between = |at: u32| match text.get(at as usize) {
+            Some(&byte) => !scalars::continues(byte),
+            None => at as usize == text.len(),
+        };
+        let apart = if i == 0 { start >= before } else { start > before };
+        ensure(apart && start < end && between(start) && between(end), || {
+            let detail = format!("bytes {} to {} are no stretch of their own", start, end);
+            Error::new(Code::Argument, format!("content {}", i), detail)
+        })?;
+        before = end;
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! Models: a piece of text becomes ids with the bytes of the piece that they stand for.
+
+pub mod bpe;
+pub mod merging;
+pub mod unigram;
+pub mod words;
+
+use super::vocabulary::Vocabulary;
+use crate::error::{Code, Error, Result};
+
+/// An id, and the bytes `start` to `end` of the piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The token.
+    pub id: u32,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+/// A set of ids.
+#[derive(Default)]
+pub struct IdSet {
+    ids: Vec<u32>,
+}
+
+impl IdSet {
+    /// The set of these ids.
+    pub fn new(mut ids: Vec<u32>) -> IdSet {
+        ids.sort_unstable();
+        ids.dedup();
+        IdSet { ids }
+    }
+
+    /// Whether an id is in it.
+    #[inline]
+    pub fn has(&self, id: u32) -> bool {
+        self.ids.binary_search(&id).is_ok()
+    }
+
+    /// The ids, ascending.
+    pub fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+}
+
+/// A vocabulary's way to cut.
+pub enum Model<'a> {
+    /// Merges by rank.
+    Bpe(bpe::Bpe<'a>),
+    /// The best path by scores.
+    Unigram(unigram::Unigram<'a>),
+    /// The longest piece first.
+    WordPiece(words::WordPiece<'a>),
+    /// Whole words.
+    WordLevel(words::WordLevel),
+}
+
+/// Memory of models, kept between pieces.
+#[derive(Default)]
+pub struct Scratch {
+    /// Symbols of a BPE.
+    pub symbols: Vec<merging::Symbol>,
+    /// Merging them.
+    pub merging: merging::Scratch,
+    /// Best paths of a Unigram.
+    pub paths: Vec<unigram::Node>,
+    /// A text put together.
+    pub text: Vec<u8>,
+}
+
+/// What a model works with besides itself.
+pub struct Room<'r, 'a> {
+    /// The tokens.
+    pub vocabulary: &'r Vocabulary<'a>,
+    /// Ids that are not given: the text is content.
+    pub hidden: Option<&'r IdSet>,
+    /// Memory.
+    pub scratch: &'r mut Scratch,
+}
+
+impl Room<'_, '_> {
+    /// The id of a token that may be given.
+    #[inline]
+    pub fn find(&self, text: &[u8]) -> Option<u32> {
+        self.shown(self.vocabulary.find(text))
+    }
+
+    /// The same by hash.
+    #[inline]
+    pub fn find_hashed(&self, hash: u32, text: &[u8]) -> Option<u32> {
+        self.shown(self.vocabulary.find_hashed(hash, text))
+    }
+
+    /// The id, unless it is hidden.
+    #[inline]
+    pub fn shown(&self, id: Option<u32>) -> Option<u32> {
+        match self.hidden {
+            Some(hidden) => id.filter(|&id| !hidden.has(id)),
+            None => id,
+        }
+    }
+}
+
+impl Model<'_> {
+    /// The tokens of one piece that is not empty.
+    pub fn tokenize(&self, text: &[u8], room: Room, out: &mut Vec<Part>) -> Result<()> {
+        match self {
+            Model::Bpe(model) => model.tokenize(text, room, out),
+            Model::Unigram(model) => model.tokenize(text, room, out),
+            Model::WordPiece(model) => model.tokenize(text, room, out),
+            Model::WordLevel(model) => model.tokenize(text, room, out),
+        }
+    }
+
+    /// The unknown token's id.
+    pub fn unknown_id(&self) -> Option<u32> {
+        match self {
+            Model::Bpe(model) => model.unknown.and_then(|id| id),
+            Model::Unigram(model) => model.unknown,
+            Model::WordPiece(model) => model.unknown,
+            Model::WordLevel(model) => model.unknown,
+        }
+    }
+}
+
+/// Nothing stands for a text, and there is no unknown token.
+pub fn no_unknown(text: &[u8]) -> Error {
+    let shown: String = String::from_utf8_lossy(text).chars().take(20).collect();
+    Error::new(Code::UnknownToken, "text", format!("no token stands for {:?}", shown))
+}

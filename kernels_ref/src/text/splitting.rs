@@ -1,0 +1,112 @@
+//! Cutting a text at matches: what happens to the matches is the behaviour.
+
+use super::pattern::{Pattern, Scratch};
+use super::sets::ScalarSet;
+
+/// What becomes of a match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behaviour {
+    /// It is left out.
+    Removed,
+    /// It is a piece.
+    Isolated,
+    /// It ends the piece before it.
+    MergedWithPrevious,
+    /// It begins the piece behind it.
+    MergedWithNext,
+    /// Matches that touch are one piece.
+    Contiguous,
+}
+
+/// A stretch of a text, and whether it is a match.
+type Row = (usize, usize, bool);
+
+/// A text as matches and what lies between them.
+struct Rows<'p> {
+    pattern: &'p Pattern,
+    sets: &'p [ScalarSet],
+    text: &'p [u8],
+    invert: bool,
+    done: usize,
+    found: Option<(usize, usize)>,
+    over: bool,
+}
+
+impl Rows<'_> {
+    fn next(&mut self, scratch: &mut Scratch) -> Option<Row> {
+        if self.found.is_none() && !self.over {
+            self.found = self.pattern.next(self.text, self.done, self.sets, scratch);
+            self.over = self.found.is_none();
+        }
+        let start = self.found.map_or(self.text.len(), |(start, _)| start);
+        let between = (self.done, start);
+        if between.0 < between.1 {
+            self.done = start;
+            return Some((between.0, between.1, self.invert));
+        }
+        let (start, end) = self.found.take()?;
+        self.done = end;
+        Some((start, end, !self.invert))
+    }
+}
+
+/// Pieces of a text, one after the other.
+pub struct Cuts<'p> {
+    rows: Rows<'p>,
+    behaviour: Behaviour,
+    ahead: Option<Row>,
+}
+
+impl<'p> Cuts<'p> {
+    /// Cut a text.
+    pub fn new(
+        pattern: &'p Pattern,
+        behaviour: Behaviour,
+        invert: bool,
+        text: &'p [u8],
+        sets: &'p [ScalarSet],
+    ) -> Cuts<'p> {
+        let rows = Rows { pattern, sets, text, invert, done: 0, found: None, over: false };
+        Cuts { rows, behaviour, ahead: None }
+    }
+
+    /// The next piece.
+    #[inline]
+    pub fn next(&mut self, scratch: &mut Scratch) -> Option<(usize, usize)> {
+        match self.behaviour {
+            Behaviour::Isolated => self.rows.next(scratch).map(|(start, end, _)| (start, end)),
+            Behaviour::Removed => self.removed(scratch),
+            _ => self.joined(scratch),
+        }
+    }
+
+    fn removed(&mut self, scratch: &mut Scratch) -> Option<(usize, usize)> {
+        loop {
+            let (start, end, matched) = self.rows.next(scratch)?;
+            if !matched {
+                return Some((start, end));
+            }
+        }
+    }
+
+    fn joined(&mut self, scratch: &mut Scratch) -> Option<(usize, usize)> {
+        let (start, mut end, mut matched) = match self.ahead.take() {
+            Some(row) => row,
+            None => self.rows.next(scratch)?,
+        };
+        while let Some((next_start, next_end, next)) = self.rows.next(scratch) {
+            let joins = match self.behaviour {
+                Behaviour::MergedWithPrevious => next && !matched,
+                Behaviour::MergedWithNext => matched && !next,
+                _ => next == matched,
+            };
+            if !joins {
+                self.ahead = Some((next_start, next_end, next));
+                break;
+            }
+            end = next_end;
+            matched = next;
+        }
+        Some((start, end))
+    }
+}

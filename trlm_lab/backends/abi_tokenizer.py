@@ -1,0 +1,152 @@
+"""Tokenizers of the Rust runtime by `trlm_text_*` (docs/abi.md), native and WebAssembly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trlm_lab.backends.abi_host import Host, Scratch, last_error
+from trlm_lab.errors import (
+    RuntimeRefusedError,
+    TextTooLongError,
+    TokenIdError,
+    TrlmError,
+    UnknownTokenMissingError,
+    Utf8Error,
+)
+
+Ids = NDArray[np.uint32]
+ADD_SPECIAL_TOKENS = 1
+#: Modes of decoding by their number in the ABI.
+MODES = ("raw", "visible", "diagnostic")
+_UTF8, _TOO_LONG, _UNKNOWN, _TOKEN_ID = 701, 702, 703, 704
+_NEGATIVE = 1 << 31
+
+
+class AbiTokenizer:
+    """One TOK2 block opened in a host; closed with it.
+
+    Raises:
+        RuntimeRefusedError: the block breaks a rule; `where` is the byte.
+        RuntimeMemoryError: the runtime is short of memory.
+    """
+
+    def __init__(self, host: Host, block: bytes | memoryview) -> None:
+        self._host = host
+        self._memory = ExitStack()
+        data = np.frombuffer(block, np.uint8)
+        placed = self._memory.enter_context(Scratch(host, data))
+        self._handle = host.call("trlm_text_load", placed.address, len(data))
+        if self._handle == 0:
+            error = last_error(host)
+            self.close()
+            raise error
+
+    def __enter__(self) -> AbiTokenizer:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the tokenizer and its block back."""
+        if self._handle:
+            self._host.call("trlm_text_free", self._handle)
+            self._handle = 0
+        self._memory.close()
+
+    def encode(
+        self,
+        text: bytes,
+        *,
+        content: Sequence[tuple[int, int]] = (),
+        add_special_tokens: bool = False,
+    ) -> tuple[Ids, Ids]:
+        """Ids, shape (N,), and offsets in bytes, shape (N, 2); `content` are spans of bytes.
+
+        Raises:
+            Utf8Error: ill-formed; the first invalid byte is named.
+            TextTooLongError: beyond the bound of one call.
+            UnknownTokenMissingError: the model has nothing for a part of the text.
+        """
+        spans = np.array(content, np.uint32).reshape(-1, 2)
+        flags = ADD_SPECIAL_TOKENS if add_special_tokens else 0
+        with (
+            Scratch(self._host, np.frombuffer(text, np.uint8)) as given,
+            Scratch(self._host, spans) as stretches,
+        ):
+            where = (given.address, len(text), stretches.address, len(spans))
+            count = self._host.call("trlm_text_encode", self._handle, *where, flags)
+        if count >= _NEGATIVE:
+            raise self._refusal(len(text))
+        return self._numbers("ids", count), self._numbers("offsets", 2 * count).reshape(-1, 2)
+
+    def _numbers(self, name: str, count: int) -> Ids:
+        address = self._host.call(f"trlm_text_{name}", self._handle)
+        raw = self._host.bytes_at(address, 4 * count).copy()
+        return raw.view(np.uint32)
+
+    def decode(self, ids: Sequence[int], mode: str = "raw") -> tuple[bytes, str]:
+        """Bytes and text of ids.
+
+        Raises:
+            TokenIdError: an id without token.
+        """
+        beyond = next((i for i, number in enumerate(ids) if number >= 1 << 32), None)
+        if beyond is not None:
+            raise TokenIdError(got=ids[beyond], index=beyond)
+        numbers = np.array(ids, np.uint32)
+        with Scratch(self._host, numbers) as given:
+            where = (given.address, len(numbers), MODES.index(mode))
+            status = self._host.call("trlm_text_decode", self._handle, *where)
+        if status:
+            raise self._refusal(len(ids), ids)
+        return self._decoded(0), self._decoded(1).decode()
+
+    def _decoded(self, part: int) -> bytes:
+        address = self._host.call("trlm_text_decoded_ptr", self._handle, part)
+        length = self._host.call("trlm_text_decoded_len", self._handle, part)
+        return self._host.bytes_at(address, length).tobytes() if length else b""
+
+    def _refusal(self, length: int, ids: Sequence[int] = ()) -> TrlmError:
+        """The last error as the reference has it."""
+        error = last_error(self._host)
+        if not isinstance(error, RuntimeRefusedError):
+            return error
+        number, detail = error.facts["number"], error.facts["detail"]
+        index = int(error.where.split()[-1]) if error.where[-1:].isdigit() else 0
+        if number == _UTF8:
+            return Utf8Error(detail=detail, index=index)
+        if number == _TOO_LONG:
+            return TextTooLongError(got=length, unit="bytes", limit=64 << 20)
+        if number == _UNKNOWN:
+            return UnknownTokenMissingError(text=detail.removeprefix("no token stands for "))
+        return TokenIdError(got=ids[index], index=index) if number == _TOKEN_ID else error
+
+
+def native_tokenizer(block: bytes) -> AbiTokenizer:
+    """In the native library, compiled where needed.
+
+    Raises:
+        InfrastructureError: no compiler, or the build failed.
+        RuntimeRefusedError: the block breaks a rule.
+    """
+    from trlm_lab.backends.build_native import built, wanted_build
+    from trlm_lab.backends.native import NativeHost
+
+    return AbiTokenizer(NativeHost(built(wanted_build(()))), block)
+
+
+def wasmtime_tokenizer(block: bytes) -> AbiTokenizer:
+    """In the committed WebAssembly module in wasmtime.
+
+    Raises:
+        EngineMissingError: wasmtime is not installed, or the module is not the recorded one.
+        RuntimeRefusedError: the block breaks a rule.
+    """
+    from trlm_lab.backends.wasm_wasmtime import wasmtime_host
+
+    return AbiTokenizer(wasmtime_host(), block)
