@@ -52,6 +52,14 @@ class HuggingFace:
         traced = {"tokens": found.tokens, "offsets_scalar": [list(o) for o in found.offsets]}
         return row | (traced if request.trace else {})
 
+    def stages(self, text: str) -> Row:
+        """Normalized text and pieces, as if the text had no added tokens."""
+        library = self._library
+        normalized = library.normalizer.normalize_str(text) if library.normalizer else text
+        cuts = library.pre_tokenizer
+        pieces = [piece for piece, _ in cuts.pre_tokenize_str(normalized)] if cuts else None
+        return {"normalizer": normalized, "pre_tokenizer": pieces}
+
     def decode(self, ids: list[int], mode: str) -> Row:
         """What is no UTF-8 is U+FFFD already."""
         for index, number in enumerate(ids):
@@ -97,6 +105,10 @@ class SentencePieceLibrary:
             "tokens": scalars["pieces"],
             "offsets_scalar": [list(span) for span in scalars["offsets"]],
         }
+
+    def stages(self, text: str) -> Row:
+        """The normalized text."""
+        return {"normalizer": self._library.normalize(text)}
 
     def decode(self, ids: list[int], mode: str) -> Row:
         """Control symbols are left out in every mode; what is no UTF-8 is U+FFFD already."""
