@@ -35,6 +35,10 @@ def broken(change: Callable[[Row], Any], **stages: Any) -> Row:
         (lambda row: row["model"].update(speed=1), "/model/speed"),
         (lambda row: row["model"].update(dropout=0.1), "/model/dropout"),
         (lambda row: row["model"].update(fuse_unk="no"), "/model/fuse_unk"),
+        (
+            lambda row: row["model"].update(byte_fallback=True, end_of_word_suffix="</w>"),
+            "/model/byte_fallback",
+        ),
         (lambda row: row["model"].pop("vocab"), "/model/vocab"),
         (lambda row: row["model"]["merges"].append(["a"]), "/model/merges"),
         (lambda row: row["model"]["merges"].append("a b"), "/model/merges"),

@@ -109,6 +109,14 @@ class StreamUnsupportedError(InfrastructureError):
     fix = "use the engine python"
 
 
+class ProfileUnsupportedError(InfrastructureError):
+    """A tokenizer whose profile cannot be made yet."""
+
+    code = "NOT_SUPPORTED"
+    rule = "there is no profile of a {kind} file yet"
+    fix = "use a tokenizer.json or a GGUF file"
+
+
 class ByteApiError(Refused):
     """Bytes that need not be UTF-8, for a tokenizer that defines no byte input."""
 

@@ -48,15 +48,20 @@ def _bpe(row: Fields) -> Model:
     if dropout is not None and not (isinstance(dropout, float | int) and dropout == 0):
         raise row.fault("dropout", f"dropout {shown(dropout)} makes ids random")
     prefix = row.optional_text("continuing_subword_prefix") or ""
+    suffix = row.optional_text("end_of_word_suffix") or ""
+    byte_fallback = row.flag("byte_fallback", False)
+    if byte_fallback and (prefix or suffix):
+        # The source gives the bytes of the affix too, and offsets beyond the end of the text.
+        raise row.fault("byte_fallback", "bytes of an affix are in no place of the text")
     return Bpe(
         vocab,
         _merges(row, vocab, prefix),
         row.optional_text("unk_token"),
         row.flag("fuse_unk", False),
-        row.flag("byte_fallback", False),
+        byte_fallback,
         row.flag("ignore_merges", False),
         prefix,
-        row.optional_text("end_of_word_suffix") or "",
+        suffix,
     )
 
 

@@ -20,6 +20,7 @@ from trlm_lab.flows.cli import (
     source,
     stages,
     templates,
+    tokenizer_group,
     tokenizers,
 )
 from trlm_lab.flows.cli.output import discard_output, report_error
@@ -53,6 +54,7 @@ for room in (
     drift,
     machine,
     tokenizers,
+    tokenizer_group,
     templates,
 ):
     room.register(app)

@@ -1,0 +1,52 @@
+"""The profile of a tokenizer file, with the hash of the file that it was read from."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.base.records.tokenizer_profile import TokenizerProfile
+from trlm_lab.errors import ProfileUnsupportedError
+from trlm_lab.flows.tokenizer_engines import read_reference
+from trlm_lab.flows.tokenizer_requests import TokenizerFile
+from trlm_lab.text import Tokenizer
+from trlm_lab.text.profile import UNICODE, profile_of
+from trlm_lab.text.tables import ENGINE
+
+#: By kind of file: the library whose behaviour is pinned, and the versions of its character data.
+_FOLLOWED = {
+    "tokenizer.json": (ENGINE, UNICODE),
+    "GGUF": ("llama.cpp of llama-cpp-python 0.3.36", {"tables": "llama-cpp-python 0.3.36"}),
+}
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """A profile and the file."""
+
+    file_sha256: str
+    profile: TokenizerProfile
+
+    def row(self) -> dict[str, Any]:
+        """JSON-ready row."""
+        named = {"profile_id": self.profile.profile_id, "file_sha256": self.file_sha256}
+        return {**named, "profile": self.profile.to_map()}
+
+
+def profile_file(path: Path) -> Profiled:
+    """The profile of a tokenizer.json or a GGUF file.
+
+    Raises:
+        ProfileUnsupportedError: a SentencePiece model.
+        PathMissingError, and whatever the reference refuses.
+    """
+    file = TokenizerFile.at(path)
+    tokenizer = read_reference(file)
+    if not isinstance(tokenizer, Tokenizer):
+        raise ProfileUnsupportedError(where=str(path), kind=file.kind)
+    source, unicode = _FOLLOWED[file.kind]
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return Profiled(digest, profile_of(tokenizer, source=source, unicode=unicode))
