@@ -80,3 +80,51 @@ def test_array_identity_ignores_memory_order_and_byte_order() -> None:
     assert canon.array_sha256(array) == expected
     assert canon.array_sha256(np.asfortranarray(array)) == expected
     assert canon.array_sha256(array.astype(">f4")) == expected
+
+
+def nested(depth: int, inner: object) -> object:
+    value = inner
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@given(VALUES)
+def test_the_quick_look_agrees_with_the_slow_one(value: object) -> None:
+    # What decoding makes never needs the slow one, which copies; a tuple always does.
+    assert canon._is_plain(canon.decode(canon.encode(value)))
+    assert canon.encode((value,)) == canon.encode([value])
+
+
+@pytest.mark.parametrize(
+    ("value", "plain", "sound"),
+    [
+        (nested(64, 1), True, True),
+        (nested(65, 1), False, False),
+        (nested(64, []), True, True),
+        (nested(65, []), False, False),
+        ((1, 2), False, True),
+        (2**64 - 1, True, True),
+        (2**64, False, False),
+        (float("inf"), False, False),
+        ({"a": {1: 2}}, False, False),
+        (np.float32(1), False, False),
+    ],
+)
+def test_where_the_quick_look_ends(value: object, plain: bool, sound: bool) -> None:
+    assert canon._is_plain(value) is plain
+    if sound:
+        canon.decode(canon.encode(value))
+    else:
+        with pytest.raises(NotEncodableError):
+            canon.encode(value)
+
+
+@pytest.mark.parametrize("count", [0, 1, 23, 24, 255, 256, 65_535, 65_536])
+def test_a_stored_node_gives_its_id_without_being_encoded(count: int) -> None:
+    children = ["ab" * 32] * count
+    metadata = {"x": [1.5, {"y": None}], "a": "b"}
+    raw = [bytes.fromhex(child) for child in children]
+    data = canon.encode({"type": "case", "metadata": metadata, "children": raw})
+    expected = canon.node_id("case", metadata, children)
+    assert canon.stored_node_id(data, "case", count) == expected

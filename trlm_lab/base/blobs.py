@@ -14,16 +14,15 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from trlm_lab.base.plain_file import open_plain, read_plain, require_plain
+from trlm_lab.base.plain_file import chunks, read_plain, require_plain
 from trlm_lab.errors import BlobCorruptError, BlobMissingError, NotPlainFileError, StoreWriteError
 
 
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file, streamed in constant memory."""
     digest = hashlib.sha256()
-    with open_plain(path) as stream:
-        while chunk := stream.read(1 << 20):
-            digest.update(chunk)
+    for chunk in chunks(path):
+        digest.update(chunk)
     return digest.hexdigest()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from functools import lru_cache
 from typing import Any
 
 import cbor2
@@ -18,6 +19,30 @@ from trlm_lab.errors import NotCanonicalError, NotEncodableError
 
 NODE_DOMAIN = b"tinyrustlm-conformance-node-v1"
 MAX_DEPTH = 64
+_LEAVES = frozenset({str, bytes, bool, type(None)})
+
+
+def _is_plain(value: Any, depth: int = 0) -> bool:
+    """Whether a value has an encoding and is of the very types that decoding makes.
+
+    The usual case, decided without a copy and without naming places; `_checked` decides the rest.
+    """
+    kind = type(value)
+    if kind is dict:
+        if any(type(key) is not str for key in value):
+            return False
+        items = value.values()
+    elif kind is list:
+        items = value
+    else:
+        return (
+            kind in _LEAVES
+            or (kind is int and -(2**64) <= value < 2**64)
+            or (kind is float and math.isfinite(value))
+        )
+    if items and depth == MAX_DEPTH:
+        return False
+    return all(type(item) in _LEAVES or _is_plain(item, depth + 1) for item in items)
 
 
 def _checked(value: Any, where: str, depth: int = 0) -> Any:
@@ -49,7 +74,7 @@ def encode(value: Any) -> bytes:
     Raises:
         NotEncodableError: the value has no canonical form; `where` is the path inside it.
     """
-    return cbor2.dumps(_checked(value, "$"), canonical=True)
+    return cbor2.dumps(value if _is_plain(value) else _checked(value, "$"), canonical=True)
 
 
 def decode(data: bytes, *, where: str = "") -> Any:
@@ -85,6 +110,32 @@ def node_id(node_type: str, metadata: dict[str, Any], children: list[str]) -> st
     """Identity of a receipt node; children are hex ids, in order."""
     raw = [bytes.fromhex(child) for child in children]
     return sha256_hex(NODE_DOMAIN + encode(node_type) + encode(metadata) + encode(raw))
+
+
+def stored_node_id(data: bytes, node_type: str, children: int) -> str:
+    """Identity of a node by its stored form, which was decoded: type and number of children.
+
+    The form is the map of type, children and metadata, so that the three parts of the identity
+    stand in it as they are hashed, and nothing is encoded again.
+    """
+    kind = _type_bytes(node_type)
+    at = len(b"\xa3\x64type") + len(kind) + len(b"\x68children")
+    end = at + len(_head(children)) + 34 * children
+    metadata = end + len(b"\x68metadata")
+    return sha256_hex(NODE_DOMAIN + kind + data[metadata:] + data[at:end])
+
+
+@lru_cache(maxsize=64)
+def _type_bytes(node_type: str) -> bytes:
+    return encode(node_type)
+
+
+def _head(count: int) -> bytes:
+    """The beginning of a list of so many items."""
+    if count < 24:
+        return bytes([0x80 + count])
+    size = 1 if count < 1 << 8 else 2 if count < 1 << 16 else 4
+    return bytes([0x98 + size.bit_length() - 1]) + count.to_bytes(size, "big")
 
 
 def array_sha256(array: NDArray[Any]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -56,7 +57,34 @@ def read_plain(path: Path) -> bytes:
         return stream.read()
 
 
-def _plain(status: os.stat_result, path: Path) -> os.stat_result:
+def read_start(path: str | Path, limit: int) -> bytes:
+    """The bytes of a plain file, at most `limit` of them and one more. Raises as `open_plain`."""
+    parts: list[bytes] = []
+    left = limit + 1
+    for chunk in chunks(path):
+        parts.append(chunk[:left])
+        left -= len(chunk)
+        if left <= 0:
+            break
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def chunks(path: str | Path, size: int = 1 << 20) -> Iterator[bytes]:
+    """The bytes of a plain file in chunks, a small file in one. Raises as `open_plain`.
+
+    Without a buffer in between, whose making costs more than many a file's reading.
+    """
+    _plain(os.stat(path), path)  # noqa: PTH116 - a path object for each file costs more
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        asked = min(_plain(os.fstat(handle), path).st_size, size) + 1
+        while chunk := os.read(handle, asked):
+            yield chunk
+    finally:
+        os.close(handle)
+
+
+def _plain(status: os.stat_result, path: str | Path) -> os.stat_result:
     if not stat.S_ISREG(status.st_mode):
         kind = next((name for test, name in _KINDS if test(status.st_mode)), "something else")
         raise NotPlainFileError(where=str(path), kind=kind)

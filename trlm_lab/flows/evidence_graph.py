@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from trlm_lab.base.records import (
@@ -26,9 +26,10 @@ class EvidenceGraph:
     two is the verifier's work.
     """
 
-    def __init__(self, store: ReceiptStore) -> None:
+    def __init__(self, store: ReceiptStore, read: Mapping[str, Node] | None = None) -> None:
+        """`read` are nodes of the store that are at hand."""
         self.store = store
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, Node] = dict(read or {})
         self._records: dict[tuple[str, str], Any] = {}
 
     def node(self, node_id: str) -> Node:

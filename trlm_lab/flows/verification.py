@@ -9,7 +9,7 @@ from trlm_lab.flows.verification_claims import check_promotion
 from trlm_lab.flows.verification_comparisons import check_comparison
 from trlm_lab.flows.verification_dossier import UNREADABLE, Dossier
 from trlm_lab.flows.verification_policies import check_policy, check_policy_files
-from trlm_lab.flows.verification_records import check_record
+from trlm_lab.flows.verification_records import RECORD_TYPES, check_record
 from trlm_lab.flows.verification_siblings import check_siblings
 from trlm_lab.flows.verification_traces import check_run, check_stored_traces
 from trlm_lab.receipts import Progress, VerifyReport, silent, verify_store
@@ -57,7 +57,7 @@ def _say_kind(dossier: Dossier) -> None:
 def check_dossier(dossier: Dossier, *, recompute: bool) -> None:
     """Records before what rests on them; arrays before the comparisons that read them."""
     check_stored_traces(dossier)
-    for node_id in dossier.nodes:
+    for node_id in dossier.of(*RECORD_TYPES):
         with dossier.reading(dossier.place(node_id)):
             check_record(dossier, node_id)
     for node_id in dossier.of("trace", "oracle_run"):

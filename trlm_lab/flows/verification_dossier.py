@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.errors import TrlmError
 from trlm_lab.flows.evidence_graph import EvidenceGraph
 from trlm_lab.flows.plan import PLAN_FILE, RunPlan
-from trlm_lab.receipts import Progress, ReceiptStore, VerifyReport, silent, walk
+from trlm_lab.receipts import Progress, ReceiptStore, VerifyReport, silent, walk_with
 from trlm_lab.traces import TraceStore
 
 #: What reading a record raises that has another form than this version writes.
@@ -38,9 +39,8 @@ class Dossier:
     @classmethod
     def open(cls, directory: Path, report: VerifyReport, root: str, progress: Progress) -> Dossier:
         """Read the graph of a store that `receipts.verify_store` found sound."""
-        store = ReceiptStore(directory)
-        nodes = tuple(node_id for node_id, _ in walk(store, root))
-        graph = EvidenceGraph(store)
+        graph = EvidenceGraph(ReceiptStore(directory), report.read)
+        nodes = tuple(node_id for node_id, _ in walk_with(graph.node, root))
         made = cls(directory, report, root, graph, nodes, progress=progress)
         promotions = graph.children(root, "promotion") if made.type(root) == "report" else []
         made.promotion = promotions[0] if len(promotions) == 1 else None
@@ -55,8 +55,17 @@ class Dossier:
         return self.graph.node(node_id).type
 
     def of(self, *types: str) -> list[str]:
-        """Nodes of these types under the root."""
-        return [n for n in self.nodes if self.type(n) in types]
+        """Nodes of these types under the root, in its order."""
+        places = sorted(place for t in types for place in self._places.get(t, ()))
+        return [self.nodes[place] for place in places]
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        """Where in `nodes` each type stands."""
+        found: dict[str, list[int]] = {}
+        for place, node_id in enumerate(self.nodes):
+            found.setdefault(self.type(node_id), []).append(place)
+        return found
 
     def place(self, node_id: str, *parts: str) -> str:
         """How findings name a node and a place inside it."""

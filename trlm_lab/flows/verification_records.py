@@ -11,10 +11,8 @@ from trlm_lab.flows.verification_dossier import Dossier
 
 
 def check_record(dossier: Dossier, node_id: str) -> None:
-    """Whatever one node says twice must be said the same."""
-    check = _CHECKS.get(dossier.type(node_id))
-    if check is not None:
-        check(dossier, node_id)
+    """Whatever a node of RECORD_TYPES says twice must be said the same."""
+    _CHECKS[dossier.type(node_id)](dossier, node_id)
 
 
 def _same(dossier: Dossier, node_id: str, key: str, derived: Any) -> None:
@@ -124,3 +122,6 @@ _CHECKS: dict[str, Callable[[Dossier, str], None]] = {
     "inspection": _inspection,
     "probe": _probe,
 }
+
+#: Types of nodes that say something twice.
+RECORD_TYPES = tuple(_CHECKS)

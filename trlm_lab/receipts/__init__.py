@@ -1,7 +1,7 @@
 """The receipt graph: an append-only, content-addressed store of typed nodes, and its verifier."""
 
 from trlm_lab.receipts.findings import Finding, Progress, VerifyReport, silent
-from trlm_lab.receipts.graph import ancestors, render_graph, walk
+from trlm_lab.receipts.graph import ancestors, render_graph, walk, walk_with
 from trlm_lab.receipts.store import ReceiptStore
 from trlm_lab.receipts.verify import verify_store
 
@@ -15,4 +15,5 @@ __all__ = [
     "silent",
     "verify_store",
     "walk",
+    "walk_with",
 ]

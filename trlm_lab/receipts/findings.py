@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from trlm_lab.base.records import Node
 from trlm_lab.errors import TrlmError
 from trlm_lab.receipts.fixes import FIXES
 
@@ -33,7 +34,8 @@ class VerifyReport:
 
     `kind` is the type of the root node, or `conformance` for a report over a promotion; `proves`
     says in words what a sound verdict means. `hashes` are the SHA-256 of the listed files that
-    were read and agree, by path below the directory.
+    were read and agree, by path below the directory; `read` are the nodes of the store that are
+    what their names say, so that nobody reads them again.
     """
 
     root: str | None = None
@@ -45,6 +47,7 @@ class VerifyReport:
     recomputed: int = 0
     findings: list[Finding] = field(default_factory=list)
     hashes: dict[str, str] = field(default_factory=dict, repr=False)
+    read: dict[str, Node] = field(default_factory=dict, repr=False)
 
     @property
     def sound(self) -> bool:

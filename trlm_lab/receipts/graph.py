@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from trlm_lab.base.records import Node
 from trlm_lab.receipts.store import ReceiptStore
@@ -10,6 +10,11 @@ from trlm_lab.receipts.store import ReceiptStore
 
 def walk(store: ReceiptStore, root: str) -> Iterator[tuple[str, Node]]:
     """Every node reachable from `root` once, parents before children."""
+    return walk_with(store.get, root)
+
+
+def walk_with(get: Callable[[str], Node], root: str) -> Iterator[tuple[str, Node]]:
+    """As `walk`, over nodes from wherever `get` has them."""
     seen: set[str] = set()
     pending = [root]
     while pending:
@@ -17,7 +22,7 @@ def walk(store: ReceiptStore, root: str) -> Iterator[tuple[str, Node]]:
         if node_id in seen:
             continue
         seen.add(node_id)
-        node = store.get(node_id)
+        node = get(node_id)
         yield node_id, node
         pending.extend(reversed(node.children))
 

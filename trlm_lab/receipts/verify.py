@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab.base.blobs import file_sha256
+from trlm_lab.base.plain_file import read_start
 from trlm_lab.base.records import Node
 from trlm_lab.errors import TrlmError
 from trlm_lab.receipts.entries import Entries, entries
@@ -54,15 +55,16 @@ def verify_store(directory: Path, progress: Progress = silent) -> VerifyReport:
     blobs = _names(directory, "blobs", here, report)
     store = ReceiptStore(directory)
     _check_blobs(store, blobs, report)
-    read = {}
     for node_id in sorted(nodes):
-        node = _check_node(store, node_id, nodes, blobs, report)
+        node = _read_node(store, node_id, report)
         if node is not None:
-            read[node_id] = node
-    check_schemas(read, report)
+            report.read[node_id] = node
+            _check_names(node_id, node, nodes, blobs, report)
+    report.nodes = len(report.read)
+    check_schemas(report.read, report)
     if report.root is not None:
         _check_root(store, report.root, here, report, progress)
-    check_superseded(directory, here, read, report)
+    check_superseded(directory, here, report.read, report)
     return report
 
 
@@ -89,36 +91,37 @@ def _directories(folder: Path) -> list[str]:
         return sorted(e.name for e in found if e.is_dir(follow_symlinks=False))
 
 
-def _check_node(
-    store: ReceiptStore, node_id: str, nodes: set[str], blobs: set[str], report: VerifyReport
-) -> Node | None:
-    node = _read_node(store, node_id, report)
-    if node is None:
-        return None
-    report.nodes += 1
-    where = f"node {node_id[:12]} ({node.type})"
+def _check_names(
+    node_id: str, node: Node, nodes: set[str], blobs: set[str], report: VerifyReport
+) -> None:
+    """Whether the children and blobs that a node names are there."""
     for child in node.children:
         if child not in nodes:
-            report.fail("CHILD_MISSING", where, f"child {child} is not in the store")
+            where, detail = _place(node_id, node), f"child {child} is not in the store"
+            report.fail("CHILD_MISSING", where, detail)
     for key, sha256 in blob_references(node):
+        where = f"{_place(node_id, node)}.{key}"
         if not is_id(sha256):
-            report.fail("BLOB_REFERENCE", f"{where}.{key}", f"{sha256!r:.80} is no SHA-256")
+            report.fail("BLOB_REFERENCE", where, f"{sha256!r:.80} is no SHA-256")
         elif sha256 not in blobs:
-            report.fail("BLOB_MISSING", f"{where}.{key}", f"blob {sha256} is not in the store")
-    return node
+            report.fail("BLOB_MISSING", where, f"blob {sha256} is not in the store")
+
+
+def _place(node_id: str, node: Node) -> str:
+    return f"node {node_id[:12]} ({node.type})"
 
 
 def _read_node(store: ReceiptStore, node_id: str, report: VerifyReport) -> Node | None:
-    path = store.node_path(node_id)
+    path = store.node_file(node_id)
     try:
-        if path.stat().st_size > LARGEST_NODE:
-            report.fail("NODE_LARGE", str(path), f"more than {LARGEST_NODE} bytes")
-            return None
-        return store.get(node_id)
+        data = read_start(path, LARGEST_NODE)
+        if len(data) <= LARGEST_NODE:
+            return store.parse(node_id, data)
+        report.fail("NODE_LARGE", path, f"more than {LARGEST_NODE} bytes")
     except TrlmError as error:
         report.fail_with(error)
     except OSError as error:
-        report.fail("FILE_UNREADABLE", str(path), str(error))
+        report.fail("FILE_UNREADABLE", path, str(error))
     return None
 
 
@@ -146,7 +149,7 @@ def _check_root(
 ) -> None:
     if not _check_reachable(store, root, report):
         return
-    listed = store.get(root).metadata.get("files_blob")
+    listed = report.read[root].metadata.get("files_blob")
     try:
         rows = [] if listed is None else store.get_value(listed)
     except (TrlmError, OSError, TypeError) as error:
@@ -163,6 +166,9 @@ def _check_reachable(store: ReceiptStore, root: str, report: VerifyReport) -> bo
         if node_id in seen:
             continue
         seen.add(node_id)
+        if node_id in report.read:
+            pending.extend(report.read[node_id].children)
+            continue
         try:
             pending.extend(store.get(node_id).children)
         except (TrlmError, OSError) as error:

@@ -8,6 +8,7 @@ from typing import Any
 from trlm_lab.base import canon
 from trlm_lab.base.records.checks import require, require_sha256
 from trlm_lab.base.records.node_schema import RESERVED, SCHEMAS
+from trlm_lab.errors import RecordError
 
 #: Every kind of evidence; a new kind gets a schema in `node_schema`.
 NODE_TYPES: frozenset[str] = frozenset(SCHEMAS) | RESERVED
@@ -27,9 +28,11 @@ class Node:
     children: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        require(self.type in NODE_TYPES, "node", f"type {self.type!r} is not in the table")
+        if self.type not in NODE_TYPES:
+            raise RecordError(where="node", detail=f"type {self.type!r} is not in the table")
+        where = f"child of {self.type}"
         for child in self.children:
-            require_sha256(child, f"child of {self.type}")
+            require_sha256(child, where)
 
     @property
     def id(self) -> str:

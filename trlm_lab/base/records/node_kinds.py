@@ -24,12 +24,12 @@ _ABSOLUTE = re.compile(
 
 @dataclass(frozen=True)
 class Kind:
-    """What values it takes, in words, and the test. `private` kinds hold the user's own words and
-    may name any path; in all others an absolute path is refused."""
+    """What values it takes, in words, and the test. `searched` kinds hold texts in which an
+    absolute path is refused; the user's own words may name any, and other kinds hold none."""
 
     words: str
     accepts: Callable[[Any], bool]
-    private: bool = False
+    searched: bool = False
 
 
 def is_sha256(value: Any) -> bool:
@@ -87,17 +87,18 @@ KINDS: Final[dict[str, Kind]] = {
     "blob": Kind(f"the SHA-256 of a blob in the store, {_HEX}", is_sha256),
     "count": Kind("an integer from 0 to 2^63-1, no Boolean", _is_count),
     "flag": Kind("a Boolean", lambda v: isinstance(v, bool)),
-    "text": Kind("a text without NUL and without an absolute path", _is_text),
-    "text-or-null": Kind("a text as above, or null", lambda v: v is None or _is_text(v)),
-    "words": Kind("any text: the user's own words", lambda v: isinstance(v, str), private=True),
-    "texts": Kind("a list of texts", _each(_is_text)),
-    "counts": Kind("a map from texts to counts", _is_counts),
+    "text": Kind("a text without NUL and without an absolute path", _is_text, True),
+    "text-or-null": Kind("a text as above, or null", lambda v: v is None or _is_text(v), True),
+    "words": Kind("any text: the user's own words", lambda v: isinstance(v, str)),
+    "texts": Kind("a list of texts", _each(_is_text), True),
+    "counts": Kind("a map from texts to counts", _is_counts, True),
     "ids": Kind("a list of counts", _each(_is_count)),
     "path": Kind("bytes: a relative path in its normal form, parts joined by '/'", _is_path),
     "outcome": Kind("an outcome: " + ", ".join(_OUTCOMES), lambda v: v in _OUTCOMES),
     "engine": Kind(
         "a map of name, version, profile (texts), build_sha256 and details (a map of facts)",
         _is_engine,
+        True,
     ),
 }
 

@@ -287,14 +287,13 @@ def shape_of(node_type: str, metadata: Mapping[str, Any]) -> Shape:
     if node_type not in SCHEMAS:
         raise NodeTypeError(where=f"{node_type:.80}", known=", ".join(sorted(SCHEMAS)))
     keys = frozenset(metadata)
+    for shape in SCHEMAS[node_type]:
+        if shape.required <= keys <= shape.kinds.keys():
+            return shape
     nearest = min(SCHEMAS[node_type], key=lambda s: sum(map(len, s.misses(keys))))
     unknown, missing = nearest.misses(keys)
-    if unknown or missing:
-        said = [f"unknown {_few(unknown)}"] * bool(unknown) + [f"no {_few(missing)}"] * bool(
-            missing
-        )
-        raise NodeKeysError(where=node_type, detail=", ".join(said), known=", ".join(nearest.keys))
-    return nearest
+    said = [f"unknown {_few(unknown)}"] * bool(unknown) + [f"no {_few(missing)}"] * bool(missing)
+    raise NodeKeysError(where=node_type, detail=", ".join(said), known=", ".join(nearest.keys))
 
 
 def _few(names: Sequence[str]) -> str:
@@ -312,11 +311,12 @@ def check_metadata(node_type: str, metadata: Mapping[str, Any]) -> Shape:
     """
     shape = shape_of(node_type, metadata)
     for key, value in metadata.items():
-        kind, where = KINDS[shape.kinds[key]], f"{node_type}.{key}"
+        kind = KINDS[shape.kinds[key]]
         if not kind.accepts(value):
+            where = f"{node_type}.{key}"
             raise NodeValueError(where=where, got=f"{value!r:.80}", wanted=kind.words)
-        if not kind.private and (found := absolute_path(value)):
-            raise NodePathError(where=where, got=f"{found!r:.80}")
+        if kind.searched and (found := absolute_path(value)):
+            raise NodePathError(where=f"{node_type}.{key}", got=f"{found!r:.80}")
     return shape
 
 
