@@ -50,16 +50,22 @@ impl Item<'_> {
 pub struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
+    what: &'static str,
 }
 
 impl<'a> Reader<'a> {
     /// Read from the first byte on.
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader { bytes, at: 0 }
+        Reader::named(bytes, "configuration")
+    }
+
+    /// As `new`; errors call the bytes `what`.
+    pub fn named(bytes: &'a [u8], what: &'static str) -> Reader<'a> {
+        Reader { bytes, at: 0, what }
     }
 
     fn broken(&self, detail: &str) -> Error {
-        Error::new(Code::Cbor, format!("configuration byte {}", self.at), detail)
+        Error::new(Code::Cbor, format!("{} byte {}", self.what, self.at), detail)
     }
 
     fn take(&mut self, len: u64) -> Result<&'a [u8]> {

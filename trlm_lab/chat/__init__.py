@@ -9,6 +9,7 @@ from trlm_lab.chat.parse import parse_template
 from trlm_lab.chat.read_ir import read_ir
 from trlm_lab.chat.render import Conversation, Rendered, Segment, render
 from trlm_lab.chat.source_renderer import render_source
+from trlm_lab.chat.wire import encode_conversation
 
 __all__ = [
     "CompiledTemplate",
@@ -20,6 +21,7 @@ __all__ = [
     "TemplateIR",
     "compile_template",
     "derive_contract",
+    "encode_conversation",
     "findings",
     "parse_template",
     "plan_insertion",

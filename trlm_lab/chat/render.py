@@ -88,7 +88,7 @@ def render(ir: TemplateIR, given: Conversation, *, where: str = "template") -> R
         TemplateLimitError: beyond a bound.
         NondeterministicTemplateError: the clock is read and no date is given.
     """
-    variables, clock = _variables(given)
+    variables, clock = given_variables(given)
     state = State(ir, variables, clock, call_macro, where)
     state.begin()
     try:
@@ -101,7 +101,8 @@ def render(ir: TemplateIR, given: Conversation, *, where: str = "template") -> R
     return _finished(state.end(), variables)
 
 
-def _variables(given: Conversation) -> tuple[dict[str, Any], Text | None]:
+def given_variables(given: Conversation) -> tuple[dict[str, Any], Text | None]:
+    """All names with owned values, and the date. Raises ChatInputError."""
     held = dict(given.variables or {})
     clock = held.pop("strftime_now", None)
     if clock is not None and not isinstance(clock, str):
