@@ -8,9 +8,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trlm_lab.acquire.hub_limits import HubLimits
+from trlm_lab.acquire.hub_proxies import proxy_patterns
 from trlm_lab.acquire.hub_transport import FILE, bounded_transport
 from trlm_lab.errors import (
     HubLimitError,
@@ -76,8 +77,10 @@ def hub_client(limits: HubLimits) -> Iterator[HubClient]:
     server = endpoint()
 
     def bounded() -> httpx2.Client:
+        through = _through_proxies(limits, deadline, server)
         return httpx2.Client(
             transport=bounded_transport(limits, deadline, server),
+            mounts=through,
             follow_redirects=True,
             max_redirects=limits.redirects,
             timeout=limits.silence_seconds,
@@ -91,6 +94,25 @@ def hub_client(limits: HubLimits) -> Iterator[HubClient]:
     finally:
         http.close()
         set_client_factory(default_client_factory)
+
+
+def _through_proxies(limits: HubLimits, deadline: float, server: str) -> dict[str, Any]:
+    """A transport for each pattern of addresses that has a proxy, None where it has none.
+
+    Raises:
+        HubUnreachableError: a proxy that this client cannot speak to; its address may hold a
+            password and is not shown.
+    """
+    import httpx2
+
+    try:
+        return {
+            pattern: bounded_transport(limits, deadline, server, proxy) if proxy else None
+            for pattern, proxy in proxy_patterns().items()
+        }
+    except (ImportError, ValueError, LookupError, httpx2.InvalidURL) as error:
+        detail = f"a proxy that the environment names is unusable ({type(error).__name__})"
+        raise HubUnreachableError(where="proxy", detail=detail) from None
 
 
 @contextmanager

@@ -20,8 +20,10 @@ _CONTENT = (200, 206)
 _WAITING = ("retry-after", "ratelimit", "ratelimit-policy")
 
 
-def bounded_transport(limits: HubLimits, deadline: float, server: str) -> Any:
+def bounded_transport(limits: HubLimits, deadline: float, server: str, proxy: str = "") -> Any:
     """An `httpx2` transport that holds one transaction with `server` to its limits.
+
+    It goes through `proxy`, where that is not empty.
 
     Its requests raise:
         HubLimitError: too long, too slow, too many answers, or from https to http.
@@ -80,7 +82,7 @@ def bounded_transport(limits: HubLimits, deadline: float, server: str) -> Any:
                 detail = f"more than {limits.answers} answers, as of pages that never end"
                 raise HubLimitError(where=server, detail=detail)
 
-    return BoundedTransport()
+    return BoundedTransport(proxy=proxy or None)
 
 
 def require_time(deadline: float, limits: HubLimits) -> None:

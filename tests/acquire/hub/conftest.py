@@ -18,6 +18,7 @@ from trlm_lab.acquire.snapshot_store import snapshots_root
 from trlm_lab.base.records import Snapshot
 
 REPO = "ada/tiny"
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 WEIGHTS = save({"w": np.arange(60_000, dtype=np.float32).reshape(200, 300)})
 TREE = {
     "config.json": b'{"model_type": "llama"}',
@@ -41,7 +42,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[HubServer]:
     monkeypatch.setenv("HF_ENDPOINT", server.url)
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf-home"))
     monkeypatch.setenv("TRLM_HOME", str(tmp_path / "home"))
-    for name in ("HF_TOKEN", "HF_HUB_CACHE", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+    for name in ("HF_TOKEN", "HF_HUB_CACHE", *PROXIES, *map(str.lower, PROXIES)):
         monkeypatch.delenv(name, raising=False)
     yield server
     server.shutdown()

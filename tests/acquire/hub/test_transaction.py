@@ -1,11 +1,13 @@
 """One transaction against a real server, driven by the Hub's own client."""
 
 import json
+import tracemalloc
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save
 
 from tests.acquire.hub.conftest import QUICK, REPO, TREE, WEIGHTS, acquired
 from tests.acquire.hub.server import HubServer, Repository
@@ -262,6 +264,24 @@ def test_an_endpoint_that_nobody_serves(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setenv("TRLM_HOME", str(tmp_path))
     with pytest.raises(HubUnreachableError):
         acquired()
+
+
+def peak_of(tiny: Repository, elements: int) -> int:
+    """Bytes that an acquisition of weights of that many float32 holds at once, beyond the rest."""
+    tiny.commit(TREE | {"model.safetensors": save({"w": np.zeros(elements, np.float32)})})
+    tracemalloc.start()
+    acquired()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_file(tiny: Repository) -> None:
+    acquired()  # what is imported late is imported
+    small, large = peak_of(tiny, 10 << 20), peak_of(tiny, 18 << 20)
+    # 32 MiB more to fetch, hash, check and convert; both are more than is converted at once.
+    assert large - small < 1 << 20
 
 
 def test_weights_are_those_that_were_served(tiny: Repository, hub: HubServer) -> None:
