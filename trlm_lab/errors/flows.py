@@ -68,7 +68,7 @@ class UncheckableError(UsageError):
     rule = "this kind of file is not checked"
     fix = (
         "give a model directory, a golden container, an attestation, or a .safetensors, .gguf, "
-        ".slm, tokenizer.json or .cbor file"
+        ".slm, .tok2, tokenizer.json or .cbor file"
     )
 
 

@@ -46,6 +46,8 @@ def _kind(path: Path) -> Callable[[Path], list[Finding]]:
         return _safetensors
     if path.suffix == ".slm" or magic == b"SLM2":
         return _artifact
+    if path.suffix == ".tok2" or magic == b"TOK2":
+        return _compiled
     if path.suffix == ".cbor":
         return _golden
     if path.suffix == ".json":
@@ -70,7 +72,14 @@ def _safetensors(path: Path) -> list[Finding]:
 def _artifact(path: Path) -> list[Finding]:
     from trlm_lab.inspector import inspect
 
-    return [vars(f) for f in inspect(path).findings]
+    return [vars(f) for f in inspect(path).findings] or _compiled(path)
+
+
+def _compiled(path: Path) -> list[Finding]:
+    """A compiled tokenizer, alone or in a sound artifact."""
+    from trlm_lab.flows.compiled_tokenizer import check_block
+
+    return check_block(path)
 
 
 def _gguf(path: Path) -> list[Finding]:

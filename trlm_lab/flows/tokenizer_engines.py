@@ -1,4 +1,4 @@
-"""Tokenizer engines by name: the source's library and the reference, with one form of answer."""
+"""Tokenizer engines by name: the sources' libraries, the reference, the runtime; one answer form."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from trlm_lab.base import strict_json
 from trlm_lab.base.plain_file import read_start
 from trlm_lab.errors import (
     EngineFileKindError,
-    TokenizerEngineMissingError,
     TokenizerFileError,
     UnknownNameError,
 )
+from trlm_lab.flows.compiled_tokenizer import read_block
 from trlm_lab.flows.tokenizer_requests import (
     Request,
     Row,
@@ -21,6 +21,7 @@ from trlm_lab.flows.tokenizer_requests import (
     TokenizerFile,
     token_row,
 )
+from trlm_lab.flows.tokenizer_runtime import native, wasm
 from trlm_lab.flows.tokenizer_sources import HuggingFace, LlamaCpp, SentencePieceLibrary
 from trlm_lab.text import MODES, Encoding, StreamingDecoder, Tokenizer, read_tokenizer
 from trlm_lab.text.ggml import read_gguf_tokenizer
@@ -28,31 +29,29 @@ from trlm_lab.text.sentencepiece import SentencePieceTokenizer, read_sentencepie
 
 __all__ = ["ENGINES", "Request", "Row", "TokenizerEngine", "open_tokenizer", "source_engine"]
 
-#: Engines whose names are fixed and that do not exist yet.
-PLANNED = ("native", "wasm")
 UNITS = ("scalar", "utf16", "normalized_utf8_byte")
 #: Of a SentencePiece model; the largest published ones have 5 MB.
 MAX_MODEL_BYTES = 64 << 20
 
 
 def open_tokenizer(path: Path, engine: str) -> TokenizerEngine:
-    """The engine over one tokenizer: tokenizer.json, a GGUF file or a SentencePiece model.
+    """The engine over one tokenizer: tokenizer.json, GGUF, SentencePiece, TOK2 or an artifact.
 
     Raises:
         UnknownNameError: no engine of this name.
-        TokenizerEngineMissingError: native and wasm do not exist yet.
         EngineFileKindError: the engine does not read files of this kind.
         PathMissingError, JsonError, GgufError: no readable file.
         TokenizerFieldError, TokenizerKindError, TokenizerVocabularyError, MergeDuplicateError,
         PatternUnsupportedError, SentencePieceFileError, SentencePieceFieldError: the reference does
         not build it.
-        TokenizerFileError: the source's library does not load it.
-        MissingPackageError, PeerMissingError: the library is not installed.
+        Tok2Error, SlmError: a compiled tokenizer, or the artifact around it, that is not sound.
+        TokenizerFileError: the source's library does not load it; an artifact without tokenizer.
+        RuntimeRefusedError: the runtime does not open a compiled tokenizer.
+        MissingPackageError, PeerMissingError, EngineMissingError: the library is not installed.
+        NativeBuildError, CompilerMissingError: the runtime cannot be compiled.
     """
-    if engine in PLANNED:
-        raise TokenizerEngineMissingError(where="--engine", engine=engine)
     if engine not in ENGINES:
-        known = ", ".join([*ENGINES, *PLANNED])
+        known = ", ".join(ENGINES)
         raise UnknownNameError(where="--engine", kind="engine", name=engine, known=known)
     file = TokenizerFile.at(path)
     if file.kind not in ENGINES[engine]:
@@ -81,6 +80,8 @@ def read_reference(file: TokenizerFile) -> Tokenizer | SentencePieceTokenizer:
             detail = f"more than {MAX_MODEL_BYTES} bytes"
             raise TokenizerFileError(where=str(file.path), detail=detail)
         return read_sentencepiece(data)
+    if file.kind in COMPILED:
+        return read_block(file.path)
     return read_tokenizer(strict_json.load_object(file.path))
 
 
@@ -122,15 +123,23 @@ def _traced(found: Encoding) -> Row:
     }
 
 
-_KINDS = ("tokenizer.json", "GGUF", "SentencePiece")
-#: The engine that publishes what a file of a kind means.
-SOURCES = {"tokenizer.json": "hf", "GGUF": "llama.cpp", "SentencePiece": "sentencepiece"}
+COMPILED = ("TOK2", "SLM2")
+_KINDS = ("tokenizer.json", "GGUF", "SentencePiece", *COMPILED)
+#: What the runtime opens, if need be after compiling it.
+_COMPILABLE = ("tokenizer.json", *COMPILED)
+#: The engine that publishes what a file of a kind means; of compiled ones it is the reference.
+SOURCES = {
+    "tokenizer.json": "hf", "GGUF": "llama.cpp", "SentencePiece": "sentencepiece",
+    **dict.fromkeys(COMPILED, "python"),
+}  # fmt: skip
 #: Engines, and how each opens the kinds of files that it reads.
 ENGINES: dict[str, dict[str, Callable[[TokenizerFile], TokenizerEngine]]] = {
     "hf": {"tokenizer.json": HuggingFace},
     "llama.cpp": {"GGUF": LlamaCpp},
     "sentencepiece": {"SentencePiece": SentencePieceLibrary},
     "python": dict.fromkeys(_KINDS, Reference),
+    "native": dict.fromkeys(_COMPILABLE, native),
+    "wasm": dict.fromkeys(_COMPILABLE, wasm),
 }
 
 

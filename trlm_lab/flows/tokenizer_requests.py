@@ -13,18 +13,19 @@ from trlm_lab.text import StreamingDecoder
 from trlm_lab.text.coordinates import Span
 
 Row = dict[str, Any]
+MAGICS = (b"GGUF", b"TOK2", b"SLM2")
 
 
 @dataclass(frozen=True)
 class TokenizerFile:
-    """A file and its kind: tokenizer.json, GGUF or SentencePiece."""
+    """A file and its kind: tokenizer.json, GGUF, SentencePiece, TOK2, or SLM2 that holds one."""
 
     path: Path
     kind: str
 
     @classmethod
     def at(cls, path: Path) -> TokenizerFile:
-        """GGUF by its first bytes, SentencePiece by `.model` in the name, else JSON.
+        """GGUF, TOK2, SLM2 by their first bytes, SentencePiece by `.model` in the name, else JSON.
 
         Raises:
             PathMissingError: no such file.
@@ -34,7 +35,7 @@ class TokenizerFile:
         with open_plain(path) as stream:
             magic = stream.read(4)
         other = "SentencePiece" if ".model" in path.name else "tokenizer.json"
-        return cls(path, "GGUF" if magic == b"GGUF" else other)
+        return cls(path, magic.decode() if magic in MAGICS else other)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,11 @@ def tokenizer_section(root: Path, config: EffectiveConfig, say: Callable[[str], 
     path = root / "tokenizer.json"
     if not path.exists():
         return b""
-    template = _template(root / "chat_template.jinja", say)
+    template = b""
+    try:
+        template = compiled_template(root / "chat_template.jinja")
+    except Refused as error:
+        say(f"the chat template is not stored: {error}")
     try:
         tokenizer = read_tokenizer(strict_json.load_object(path))
         return write_tok2(tokenizer, roles=config_roles(tokenizer, config), template=template)
@@ -63,13 +67,14 @@ def _special_texts(document: dict[str, Any]) -> Iterable[tuple[str, str]]:
             yield role, text
 
 
-def _template(path: Path, say: Callable[[str], None]) -> bytes:
+def compiled_template(path: Path) -> bytes:
+    """The compiled form of a chat template; empty where there is none.
+
+    Raises:
+        TemplateUnsupportedError and its neighbours: the template is outside the subset.
+    """
     from trlm_lab.chat import compile_template
 
     if not path.exists():
         return b""
-    try:
-        return compile_template(read_plain(path), where=path.name).ir.encoded
-    except Refused as error:
-        say(f"the chat template is not stored: {error}")
-        return b""
+    return compile_template(read_plain(path), where=path.name).ir.encoded

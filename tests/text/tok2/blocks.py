@@ -1,5 +1,6 @@
 """TOK2 blocks taken apart and sealed again, so that only what a test changes is wrong."""
 
+import base64
 import hashlib
 import struct
 from collections.abc import Callable
@@ -7,7 +8,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from tests.text.charsmaps import Writer
 from tests.text.components import (
     ADDED,
     DECODERS,
@@ -27,6 +27,15 @@ from trlm_lab.text.tok2.numbers import SECTIONS
 NAMES = ("ignore_merges", "unigram_bytes", "word_piece")
 #: Every node of patterns.
 PATTERN = r"(?:ab|a(?>c+)|(?=d)d*?e|(?<!xy)[^\s\p{L}]{2,5}|q?+x|)z|\p{Lu}+(?<=A)| ?\w"
+
+
+def _charsmap() -> str:
+    """A table with the one key `a`, whose text is `b`."""
+    units = [0] * 512
+    units[0] = 256 << 10
+    units[256 ^ 0x61] = 1 << 10 | 1 << 8 | 0x61
+    units[256 ^ 0x61 ^ 1] = 1 << 31
+    return base64.b64encode(struct.pack("<513I", 2048, *units) + b"b\0").decode()
 
 
 def _rich(model: str, number: int) -> dict[str, Any]:

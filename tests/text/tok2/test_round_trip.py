@@ -1,9 +1,11 @@
 """A tokenizer comes back out of TOK2 whole, and has one form there."""
 
+import hashlib
 import itertools
 import struct
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.text.components import (
@@ -23,8 +25,21 @@ from trlm_lab.text.clusters import cluster_sets
 from trlm_lab.text.normal_forms import form_tables
 from trlm_lab.text.text_sets import text_sets
 from trlm_lab.text.tok2 import read_tok2, write_tok2
-from trlm_lab.text.tok2.hashing import merge_buckets, token_buckets
+from trlm_lab.text.tok2.hashing import (
+    merge_buckets,
+    merge_places,
+    token_buckets,
+    token_hashes,
+    token_places,
+)
 from trlm_lab.text.tokenizer import Component
+
+PINNED = {
+    "ignore_merges": "05b89806bc60c6e32f04c769295dc8e1654a9f62b1ba532bf9d2558ca2a1d54c",
+    "unigram_bytes": "",
+    "word_piece": "eb72dd8047850f6cef3843df595133deda6706b63d4f32648fbd8e8852896b24",
+    "pattern": "5f6b5159eba9a7ebaa7837cb0b413fd9436fbac582c78fd85297be65b9fb04ad",
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -38,6 +53,21 @@ def test_everything_comes_back(name: str) -> None:
     text = CORPUS[3]
     traced = tokenizer(name).encode(text, trace=True, add_special_tokens=True)
     assert found.tokenizer.encode(text, trace=True, add_special_tokens=True) == traced
+
+
+@pytest.mark.parametrize(("name", "digest"), PINNED.items())
+def test_bytes_stay(name: str, digest: str) -> None:
+    """Another value here is another version of the format."""
+    assert hashlib.sha256(compiled(name)).hexdigest() == digest
+
+
+def test_known_values() -> None:
+    """Those of docs/formats/tok2."""
+    hashes = token_hashes([b"", b"a", b"hello", "\u0120world".encode()])
+    assert hashes.tolist() == [0, 0xE8B7BE43, 0x3610A686, 0x40779356]
+    assert token_places(hashes, 1024).tolist() == [0, 1001, 748, 843]
+    left, right = np.array([[0, 1, 32, 49151], [0, 2, 258, 7]], np.uint32)
+    assert merge_places(left, right, 32768).tolist() == [0, 1040, 16500, 11470]
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -1,0 +1,84 @@
+"""Compiled tokenizers as files: TOK2 alone or in an artifact, and compiling one."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from trlm_lab.base import strict_json
+from trlm_lab.base.blobs import write_atomically
+from trlm_lab.base.plain_file import read_plain
+from trlm_lab.errors import OutputIsInputError, Tok2Error, TokenizerFileError
+from trlm_lab.flows.tokenizer_section import Role, compiled_template, file_roles
+from trlm_lab.pack.artifact_file import map_file
+from trlm_lab.slm.read import open_slm
+from trlm_lab.text import Tokenizer, read_tokenizer
+from trlm_lab.text.tok2 import MAGIC, read_tok2, write_tok2
+
+
+def tokenizer_block(path: Path) -> memoryview:
+    """The bytes of a `.tok2`, or those of the tokenizer section of a `.slm`.
+
+    Raises:
+        SlmError: the artifact is malformed.
+    """
+    view = map_file(path)
+    return open_slm(view, where=path.name).tokenizer if bytes(view[:4]) == b"SLM2" else view
+
+
+def read_block(path: Path) -> Tokenizer:
+    """The tokenizer of a `.tok2` or `.slm`; an artifact may hold a tokenizer.json instead.
+
+    Raises:
+        Tok2Error: the first rule that the block breaks.
+        TokenizerFileError: the artifact has no tokenizer.
+    """
+    block = tokenizer_block(path)
+    if not block:
+        raise TokenizerFileError(where=str(path), detail="the tokenizer section is empty")
+    if bytes(block[:1]) == b"{":
+        return read_tokenizer(strict_json.loads(bytes(block), where=path.name))
+    return read_tok2(block).tokenizer
+
+
+def check_block(path: Path) -> list[dict[str, str]]:
+    """Findings of the strict reader over a `.tok2`, or the TOK2 section of a `.slm`."""
+    block = tokenizer_block(path)
+    if bytes(block[:4]) != MAGIC and path.suffix != ".tok2":
+        return []
+    try:
+        read_tok2(block)
+    except Tok2Error as error:
+        return [error.as_finding()]
+    return []
+
+
+def compile_file(path: Path, out: Path) -> dict[str, Any]:
+    """Write the TOK2 of a tokenizer.json, or of a model directory with its roles and template.
+
+    Raises:
+        OutputIsInputError: `out` is the file itself.
+        Tok2CompileError: TOK2 has no room for it.
+        TemplateUnsupportedError and its neighbours: the template is outside the subset.
+    """
+    file = path / "tokenizer.json" if path.is_dir() else path
+    if out.resolve() == file.resolve():
+        raise OutputIsInputError(where=str(out))
+    tokenizer = read_tokenizer(strict_json.load_object(file))
+    roles: list[Role] = []
+    template = b""
+    if path.is_dir():
+        config = path / "tokenizer_config.json"
+        roles = file_roles(tokenizer, strict_json.load_object(config)) if config.exists() else []
+        template = compiled_template(path / "chat_template.jinja")
+    block = write_tok2(tokenizer, roles=roles, template=template)
+    write_atomically(out, block)
+    return {
+        "path": str(out),
+        "sha256": hashlib.sha256(block).hexdigest(),
+        "bytes": len(block),
+        "source_bytes": len(read_plain(file)),
+        "roles": [list(role) for role in roles],
+        "template_bytes": len(template),
+    }
