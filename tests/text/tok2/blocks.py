@@ -40,9 +40,7 @@ def _charsmap() -> str:
 
 def _rich(model: str, number: int) -> dict[str, Any]:
     """Every component of the tests, a third of each list in each of three tokenizers."""
-    precompiled = kind(
-        "Precompiled", precompiled_charsmap=Writer({"a": "b", "\xe9": "e"}).encoded()
-    )
+    precompiled = kind("Precompiled", precompiled_charsmap=_charsmap())
     normal = [*NORMALIZERS.values(), precompiled]
     cuts = [*PRE_TOKENIZERS.values()]
     lists = {

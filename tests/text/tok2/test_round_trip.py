@@ -36,7 +36,7 @@ from trlm_lab.text.tokenizer import Component
 
 PINNED = {
     "ignore_merges": "05b89806bc60c6e32f04c769295dc8e1654a9f62b1ba532bf9d2558ca2a1d54c",
-    "unigram_bytes": "",
+    "unigram_bytes": "fa11d206a9fb003a708fd0b914ad76b93b30056f454af775fc575bf3e06dcbca",
     "word_piece": "eb72dd8047850f6cef3843df595133deda6706b63d4f32648fbd8e8852896b24",
     "pattern": "5f6b5159eba9a7ebaa7837cb0b413fd9436fbac582c78fd85297be65b9fb04ad",
 }
