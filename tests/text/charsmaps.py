@@ -8,8 +8,11 @@ class Writer:
     """Puts keys into the first places that are free; for small tables only."""
 
     def __init__(self, rules: dict[str, str]) -> None:
-        self._units = [0] * 4096
+        # A free place holds what no byte leads to.
+        self._units = [0] + [1 << 31] * 4095
         self._used = {0}
+        # Two places with one base would share their keys.
+        self._bases = {0}
         self._texts = bytearray()
         keys = {}
         for key, text in sorted(rules.items(), key=lambda rule: rule[0].encode()):
@@ -21,9 +24,13 @@ class Writer:
         labels = sorted({key[depth] if len(key) > depth else 0 for key in keys})
         base = next(
             base for base in range(1, 3800)
-            if base != at and all(base ^ label not in self._used for label in labels)
+            if base != at and base not in self._bases
+            and all(base ^ label not in self._used for label in labels)
         )  # fmt: skip
+        self._bases.add(base)
         self._used.update(base ^ label for label in labels)
+        for label in labels:
+            self._units[base ^ label] = 0
         self._units[at] |= (at ^ base) << 10
         for label in labels:
             below = {k: v for k, v in keys.items() if (k[depth] if len(k) > depth else 0) == label}

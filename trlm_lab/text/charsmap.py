@@ -78,9 +78,15 @@ class Charsmap:
         return _offset(self.units[0])
 
     def step(self, place: int, char: str) -> tuple[int, str | None]:
-        """Past one scalar: the next place, -1 if no key goes on, and the text of a key that ends."""
-        units, text = self.units, None
+        """Past one scalar: the next place, -1 if no key goes on, and the text of a key that ends.
+
+        Raises:
+            CharsmapError: a key ends within the scalar.
+        """
+        units, found = self.units, -1
         for byte in char.encode():
+            if found >= 0:
+                raise CharsmapError(f"a key ends within the character {char!r}")
             place ^= byte
             if byte == 0 or place >= len(units) or units[place] & _LABEL != byte:
                 return -1, None
@@ -88,8 +94,8 @@ class Charsmap:
             place ^= _offset(unit)
             if place >= len(units):
                 return -1, None
-            text = self._text(units[place] & 0x7FFFFFFF) if unit & _LEAF else None
-        return place, text
+            found = units[place] & 0x7FFFFFFF if unit & _LEAF else -1
+        return place, None if found < 0 else self._text(found)
 
     def _find(self, key: bytes) -> str | None:
         units = self.units

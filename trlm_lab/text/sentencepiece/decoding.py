@@ -19,7 +19,8 @@ class PieceDecoder:
     """One decoder for all: `clean` is the source's own way, else control symbols are shown.
 
     The space that the normalizer put at the beginning is taken away again in both. A byte that is
-    no UTF-8 is U+FFFD by itself, as in the source, where `lossy` asks for it.
+    no UTF-8 is U+FFFD by itself, as in the source, where `lossy` asks for it; bytes with another
+    piece between them make no scalar then.
     """
 
     file: ModelFile
@@ -36,39 +37,55 @@ class PieceDecoder:
         run = _Run(self.file, visible=clean)
         for text in texts:
             run.take(text, self.kinds.get(text, NORMAL))
-        shown = run.out.decode("utf-8", "surrogateescape")
-        if lossy or self.denormalizer:
-            shown = "".join(["\ufffd" if "\ud800" <= c < "\ue000" else c for c in shown])
+        if not lossy and not self.denormalizer:
+            return [b"".join(run.parts).decode("utf-8", "surrogateescape")]
+        shown = "".join([_replaced(part) for part in run.parts])
         return [self.denormalizer.apply(shown).text if self.denormalizer else shown]
+
+
+def _replaced(part: bytes) -> str:
+    """Bytes as text, each that is no UTF-8 replaced."""
+    shown = part.decode("utf-8", "surrogateescape")
+    return "".join(["\ufffd" if "\ud800" <= char < "\ue000" else char for char in shown])
 
 
 class _Run:
     def __init__(self, file: ModelFile, *, visible: bool) -> None:
         self._file, self._visible = file, visible
-        self.out = bytearray()
+        #: Bytes of one piece, or of several byte pieces that follow one another.
+        self.parts: list[bytes] = []
+        self._in_bytes = self._written = False
         self._at_start = True
         self._space_taken = False
 
     def take(self, text: str, kind: int) -> None:
         """One piece."""
         if kind == BYTE:
-            self.out.append(int(text[3:5], 16))
+            byte = bytes([int(text[3:5], 16)])
+            self.parts.append(self.parts.pop() + byte if self._in_bytes else byte)
+            self._in_bytes = self._written = True
             return
-        if self._space_taken or self.out:
+        self._in_bytes = False
+        if self._space_taken or self._written:
             self._at_start = False
         self._space_taken = False
         if kind == CONTROL:
-            self.out += b"" if self._visible else text.encode()
-        elif kind == UNKNOWN:
-            self.out += (self._file.unknown_surface if self._visible else text).encode()
+            # Shown or not, it is nothing to the space at the beginning.
+            self.parts.append(b"" if self._visible else text.encode())
+            return
+        if kind == UNKNOWN:
+            text = self._file.unknown_surface if self._visible else text
         else:
-            self._write(text)
+            text = self._spaced(text)
+        self._written = self._written or bool(text)
+        self.parts.append(text.encode())
 
-    def _write(self, text: str) -> None:
+    def _spaced(self, text: str) -> str:
+        """The piece with spaces, and without the one that the normalizer put there."""
         spec = self._file.normalizer
         spaces = spec.add_dummy_prefix or spec.remove_extra_whitespaces
         if self._at_start and spaces and text.startswith(SPACE):
             text = text[1:]
             # Where all spaces at the beginning go, the next piece is at the beginning too.
             self._space_taken = not spec.remove_extra_whitespaces
-        self.out += text.replace(SPACE, " ").encode()
+        return text.replace(SPACE, " ")

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trlm_lab.text.charsmap import Charsmap
+from trlm_lab.errors import TokenizerFieldError
+from trlm_lab.text.charsmap import Charsmap, CharsmapError
 
 #: The source looks at so many matches, the shortest first.
 _SYMBOLS_SEEN, _RULES_SEEN = 64, 32
@@ -43,7 +44,11 @@ class Rules:
         self._steps: dict[tuple[int, str], tuple[int, str | None]] = {}
 
     def longest(self, text: str, at: int) -> tuple[int, str]:
-        """Scalars of the longest rule at a place and its text; without rule the scalar itself."""
+        """Scalars of the longest rule at a place and its text; without rule the scalar itself.
+
+        Raises:
+            TokenizerFieldError: a rule ends within a character.
+        """
         table = self._charsmap
         found = (1, text[at])
         if table is None:
@@ -60,5 +65,11 @@ class Rules:
     def _step(self, table: Charsmap, place: int, char: str) -> tuple[int, str | None]:
         known = self._steps.get((place, char))
         if known is None:
-            known = self._steps[place, char] = table.step(place, char)
+            try:
+                known = self._steps[place, char] = table.step(place, char)
+            except CharsmapError as error:
+                # The source would go on within the character; no table that it compiles does so.
+                raise TokenizerFieldError(
+                    where="precompiled_charsmap", detail=str(error)
+                ) from error
         return known
