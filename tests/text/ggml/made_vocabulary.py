@@ -14,7 +14,7 @@ PAIRED = (
 
 
 def gguf_bytes(fields: Mapping[str, Any]) -> bytes:
-    """A file without tensors; numbers are u32 and f32, in `token_type` i32."""
+    """A file without tensors; numbers are u32 and f32, in `token_type` i32, bytes u8."""
     out = [b"GGUF", struct.pack("<IQQ", 3, 0, len(fields))]
     for key, value in fields.items():
         out += [_text(key), _value(value, signed=key.endswith("token_type"))]
@@ -35,8 +35,10 @@ def _scalar(value: Any, signed: bool) -> bytes:
 
 
 def _value(value: Any, signed: bool) -> bytes:
-    if not isinstance(value, list):
+    if not isinstance(value, list | bytes):
         return struct.pack("<I", _KINDS[type(value)]) + _scalar(value, signed)
+    if isinstance(value, bytes):
+        return struct.pack("<IIQ", 9, 0, len(value)) + value
     kind = 5 if signed else _KINDS[type(value[0])]
     rows = b"".join(_scalar(one, signed) for one in value)
     return struct.pack("<IIQ", 9, kind, len(value)) + rows
