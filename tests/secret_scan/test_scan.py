@@ -137,7 +137,11 @@ def test_the_project_itself_holds_none(tmp_path: Path) -> None:
     """Its own code and documents pass its own rules; pins and digests are the evidence's ids."""
     root = Path(__file__).parents[2]
     # Packed tables are dense by nature; their own test unpacks them and holds them to a hash.
-    code = [p for p in root.glob("trlm_lab/**/*.py") if p.parent.name != "tables"]
+    code = [
+        p
+        for p in root.glob("trlm_lab/**/*.py")
+        if p.parent.name != "tables" and p.name != "table_data.py"
+    ]
     files = [*root.glob("docs/**/*.md"), *code, root / "README.md"]
     digests = {"Hex Entropy"}
     found = [f for p in files for f in scan_bytes(p.read_bytes(), where=str(p.relative_to(root)))]

@@ -20,6 +20,11 @@ _BEGINNINGS = (
 )  # fmt: skip
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 _ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})")
+#: ASCII of eight characters and more in UTF-16.
+_WIDE = {
+    re.compile(rb"(?:[\t\n\r -~]\0){8,}"): "utf-16-le",
+    re.compile(rb"(?:\0[\t\n\r -~]){8,}"): "utf-16-be",
+}
 #: Base64 in base64 is decoded this often.
 _DEPTH = 3
 
@@ -37,6 +42,16 @@ def _unpacked(data: str) -> str:
         return data if content is None else content.decode()
     except UnicodeDecodeError:
         return data
+
+
+def wide_texts(data: bytes) -> Iterator[str]:
+    """The ASCII texts that stand in bytes as UTF-16, either way round and with or without a mark.
+
+    Whatever surrounds them, a secret is ASCII; single letters of another script end a text.
+    """
+    for form, name in _WIDE.items():
+        for match in form.finditer(data):
+            yield match[0].decode(name)
 
 
 def is_picture(value: Any) -> bool:
@@ -62,7 +77,7 @@ def readings(line: str, depth: int = _DEPTH) -> Iterator[str]:
 
 def _plain(line: str) -> str:
     """Compatibility forms, invisible characters and escapes resolved."""
-    text = line
+    text = line.replace("\0", "")
     if "\\" in text:
         text = _ESCAPE.sub(lambda m: chr(int(m[1] or m[2], 16)), text)
     if "&" in text:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
-from trlm_lab.base import canon
-from trlm_lab.errors import TrlmError
-from trlm_lab.secret_scan.disguise import is_picture, readings, without_pictures
-from trlm_lab.secret_scan.rules import rules
+from trlm_lab.secret_scan.contents import Together, contents, record, strings, together
+from trlm_lab.secret_scan.disguise import readings, without_pictures
+from trlm_lab.secret_scan.innocent import is_in_public_address, is_named_id, is_placeholder
+from trlm_lab.secret_scan.rules import PERSONAL, rules
 
 _ID = re.compile(r"(?<![0-9a-zA-Z])[0-9a-f]{64}(?![0-9a-zA-Z])")
 #: A whole text that is a Git id, or an `hf:` source pinned to one.
@@ -22,7 +20,6 @@ _FREE = frozenset({"text", "prompt", "content"})
 _COMMAND = "process:"
 #: No rule matches anything shorter.
 _SHORTEST = 6
-_TEXT_CHARACTERS = bytes({7, 8, 9, 10, 12, 13, 27} | set(range(0x20, 0x100)) - {0x7F})
 
 
 @dataclass(frozen=True)
@@ -47,13 +44,23 @@ def scan_text(
     """
     if text in known:
         return
-    place = _shown(where)
+    place, key = _shown(where), where.rpartition("/")[2]
     for number, line in enumerate(without_pictures(text).splitlines(), 1):
         if len(line) < _SHORTEST:
             continue
         for name, match in _matches(line):
-            if match.lower() not in known:
+            if match.lower() not in known and not _is_innocent(name, match, line, key):
                 yield SecretFinding(name, place, number, _hint(match))
+
+
+def _is_innocent(name: str, match: str, line: str, key: str) -> bool:
+    """Whether what a rule found is none after all; of personal data nothing is."""
+    if name in PERSONAL:
+        return False
+    by_chance = name.endswith("Entropy")
+    if by_chance and (is_named_id(match, line, key) or is_in_public_address(match, line)):
+        return True
+    return is_placeholder(match)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -86,16 +93,16 @@ def content_ids(data: bytes) -> frozenset[str]:
 
     Texts under the keys of `_FREE` are what people wrote, and never count as ids.
     """
-    document = _record(data)
+    document = record(data)
     if document is None:
         return frozenset()
-    strings = list(_strings(document))
+    found = list(strings(document))
     texts = [
         t
-        for place, t in strings
+        for place, t in found
         if place.rpartition("/")[2] not in _FREE and not t.startswith(_COMMAND)
     ]
-    named = [t for place, t in strings if place.startswith("/hub/") or place.endswith("/pin")]
+    named = [t for place, t in found if place.startswith("/hub/") or place.endswith("/pin")]
     return frozenset(
         [match for text in texts for match in _ID.findall(text)]
         + [match[1] for match in map(_GIT.match, named) if match]
@@ -111,61 +118,22 @@ def scan_bytes(
     have no texts and give nothing.
     """
     seen: set[str] = set()
-    for place, text in _texts(data):
-        if text not in seen:
-            seen.add(text)
-            yield from scan_text(text, where=f"{where}{place}", known=known)
+    for content in contents(data):
+        for place, text in strings(content):
+            if text not in seen:
+                seen.add(text)
+                yield from scan_text(text, where=f"{where}{place}", known=known)
+        for apart in together(content):
+            if apart.line not in seen:
+                seen.add(apart.line)
+                yield from _scan_together(apart, where, known)
 
 
-def _record(data: bytes) -> Any:
-    """The map or list that canonical CBOR holds, or None."""
-    try:
-        document = canon.decode(data, where="")
-    except TrlmError:
-        return None
-    return document if isinstance(document, dict | list) else None
-
-
-def _texts(data: bytes) -> Iterator[tuple[str, str]]:
-    document = _record(data)
-    if document is not None:
-        yield from _strings(document)
-        return
-    if data.translate(None, _TEXT_CHARACTERS):
-        return
-    text = data.decode("utf-8", "replace")
-    yield from _json_strings(text) if text[:1] in ("{", "[") else [("", text)]
-
-
-def _json_strings(text: str) -> Iterator[tuple[str, str]]:
-    try:
-        # A repeated key hides what stood there before.
-        document = json.loads(text, object_pairs_hook=_unrepeated)
-    except (ValueError, RecursionError):
-        yield "", text
-        return
-    yield from _strings(document)
-
-
-def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) != len(pairs):
-        raise ValueError("a key stands twice")
-    return dict(pairs)
-
-
-def _strings(document: Any) -> Iterator[tuple[str, str]]:
-    """(JSON pointer, text) of every text, key and byte string, in no promised order."""
-    pending: list[tuple[str, Any]] = [("", document)]
-    while pending:
-        place, value = pending.pop()
-        if isinstance(value, str):
-            yield place, value
-        elif isinstance(value, bytes):
-            yield place, value.decode("utf-8", "replace")
-        elif isinstance(value, dict):
-            # A notebook keeps a picture as a text under its media type.
-            kept = [(k, v) for k, v in value.items() if not is_picture(v)]
-            yield from ((f"{place}/{k} (key)", str(k)) for k, _ in kept)
-            pending.extend((f"{place}/{k}", v) for k, v in reversed(kept))
-        elif isinstance(value, list | tuple):
-            pending.extend((f"{place}/{i}", v) for i, v in reversed(list(enumerate(value))))
+def _scan_together(apart: Together, where: str, known: frozenset[str]) -> Iterator[SecretFinding]:
+    """What texts say together and none of them says alone."""
+    alone = {match for part in apart.parts for _, match in _matches(part)}
+    for name, match in _matches(apart.line):
+        if match in alone or name in PERSONAL or name.endswith("Entropy") or match.lower() in known:
+            continue
+        if not is_placeholder(match):
+            yield SecretFinding(name, _shown(f"{where}{apart.place}"), 1, _hint(match))
