@@ -28,6 +28,11 @@ export class Client {
     return this.#request({ op: "run", testCase, ...options }, onProgress);
   }
 
+  /** Ask about texts or ids with the loaded tokenizer: op `tokenize` or `decode`. */
+  ask(op, request) {
+    return this.#request({ op, ...request });
+  }
+
   /** Ask the worker to stop after the step it is in; the model stays loaded. */
   cancel() {
     this.#worker?.postMessage({ op: "cancel" });

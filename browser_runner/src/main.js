@@ -5,6 +5,7 @@ import { Client } from "./client.js";
 import { startGolden } from "./golden_view.js";
 import { Problem } from "./problem.js";
 import * as report from "./report.js";
+import { TextView } from "./text_view.js";
 
 const client = new Client();
 const at = (id) => document.getElementById(id);
@@ -18,13 +19,22 @@ const state = {
   started: 0,
 };
 
+const text = new TextView(
+  (op, request) => settled(client.ask(op, request)),
+  (ids) => {
+    loadCases(null);
+    at("token-ids").value = ids.join(", ");
+  },
+);
+
 /** The state of the buttons follows from the state of the page. */
 function refresh() {
-  at("run").disabled = state.busy || state.loaded === null;
+  at("run").disabled = state.busy || !state.loaded?.model;
   at("cancel").disabled = !state.busy;
   at("cancel").textContent = state.cancelling ? "Stop now" : "Cancel";
   at("progress").hidden = !state.busy;
   for (const id of ["artifact", "served", "cases"]) at(id).disabled = state.busy;
+  text.offer(state.loaded?.tokenizer ?? false, !state.busy);
 }
 
 function say(text) {
@@ -70,7 +80,7 @@ function load(file) {
   return busyWith(async () => {
     state.loaded = await client.load(file, {}, showProgress);
     report.showModel(at("model"), state.loaded);
-    say("Ready to run.");
+    say(state.loaded.model ? "Ready to run." : "A tokenizer alone: type a text below.");
   });
 }
 
@@ -185,6 +195,8 @@ async function settled(promise) {
 globalThis.trlm = {
   load: (file, options, onProgress) => settled(client.load(file, options, onProgress)),
   run: (testCase, options, onProgress) => settled(client.run(testCase, options, onProgress)),
+  tokenize: (request) => settled(client.ask("tokenize", request)),
+  decode: (request) => settled(client.ask("decode", request)),
   cancel: () => client.cancel(),
 };
 

@@ -44,17 +44,24 @@ const yesNo = (value) => (value ? "yes" : "no");
 const number = (value) => (value === null || value === undefined ? "" : value.toPrecision(6));
 
 /** The loaded model beside its picker. */
-export function showModel(list, { artifact, model }) {
+export function showModel(list, { artifact, model, tokenizer }) {
   fillFacts(list, [
     ["File", artifact.name],
     ["Size", `${count(artifact.size)} bytes`],
     ["SHA-256", hash(artifact.sha256)],
+    ["Tokenizer", yesNo(tokenizer)],
+    ...(model === null ? [] : modelFacts(model)),
+  ]);
+}
+
+function modelFacts(model) {
+  return [
     ["Weights", model.weights],
     ["Vocabulary", count(model.vocab)],
     ["Layers", `${model.layers}, hidden ${model.hidden}, feed-forward ${model.ffn}`],
     ["Heads", `${model.heads} query, ${model.kv_heads} key/value, ${model.head_dim} wide`],
     ["Context", `${count(model.max_position_embeddings)} tokens`],
-  ]);
+  ];
 }
 
 /** Browser, features and the hashes of what ran. */

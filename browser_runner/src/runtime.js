@@ -1,5 +1,6 @@
 // The WebAssembly module behind plain methods; docs/abi.md describes what it exports.
 
+import { toHex } from "./hex.js";
 import { Problem } from "./problem.js";
 
 const ABI_VERSION = 1;
@@ -15,6 +16,8 @@ const FIXES = {
   3: "pack the model again: its tensors are not those of its configuration",
   4: "change the case: token ids, length, positions or mask",
   5: "close other tabs, or take a smaller model or a shorter case",
+  6: "compile the tokenizer again: this block is damaged, or of another version",
+  7: "change the text or the ids: the place is named",
 };
 
 /** Refuse values that would change where they are stored as unsigned integers. */
@@ -85,11 +88,26 @@ export class Runtime {
     return new Uint8Array(this.#x.memory.buffer, address, length);
   }
 
+  /** Call an export by name; addresses, counts and handles come back unsigned. */
+  call(name, ...args) {
+    return this.#x[name](...args) >>> 0;
+  }
+
+  /** Do some work with copies of typed arrays in memory, given by their addresses; 0 for null. */
+  lending(arrays, work) {
+    const places = arrays.map((values) => this.#place(values, values?.BYTES_PER_ELEMENT));
+    try {
+      return work(...places.map(({ address }) => address));
+    } finally {
+      for (const { address, length } of places) if (address !== 0) this.release(address, length);
+    }
+  }
+
   /** SHA-256 of `length` bytes at `address`, computed inside, without a copy; hex. */
   sha256(address, length) {
     const out = this.reserve(32, "digest");
     this.#check(this.#x.trlm_sha256(address, length, out));
-    const digest = Array.from(this.bytes(out, 32), (b) => b.toString(16).padStart(2, "0")).join("");
+    const digest = toHex(this.bytes(out, 32));
     this.release(out, 32);
     return digest;
   }
@@ -97,7 +115,12 @@ export class Runtime {
   /** Check the structure of the file at `address` and open it in place. */
   openModel(address, length) {
     this.#model = this.#x.trlm_model_load(address, length);
-    if (this.#model === 0) throw this.#lastProblem();
+    if (this.#model === 0) throw this.lastProblem();
+  }
+
+  /** Whether a model is open. */
+  get hasModel() {
+    return this.#model !== 0;
   }
 
   /** Recompute hashes that the file stores: `selfHash`, or `pieces` with the Merkle root. */
@@ -189,11 +212,12 @@ export class Runtime {
   }
 
   #check(status) {
-    if (status < 0) throw this.#lastProblem();
+    if (status < 0) throw this.lastProblem();
     return status;
   }
 
-  #lastProblem() {
+  /** The last refusal, with what to do about it. */
+  lastProblem() {
     const x = this.#x;
     const part = (i) => this.#text(x.trlm_last_error_ptr(i), x.trlm_last_error_len(i));
     const number = x.trlm_last_error_code();

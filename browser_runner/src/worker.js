@@ -1,6 +1,6 @@
-// The dedicated worker: owns the runtime and one model, computes cases, answers the page.
+// The dedicated worker: owns the runtime and one model or tokenizer, answers the page.
 //
-// Requests are `{id, op, ...}` with op `load`, `run` or `cancel`; answers are `{id, result}`,
+// Requests are `{id, op, ...}` with op `load`, `run`, `tokenize`, `decode` or `cancel`; answers are `{id, result}`,
 // `{id, problem}` or `{id, progress}`.
 
 import { environment } from "./features.js";
@@ -10,14 +10,15 @@ import { hashed, inputs, nextTokens, statistics } from "./observe.js";
 import { Problem } from "./problem.js";
 import { Runtime } from "./runtime.js";
 import { sha256Hex } from "./sha256.js";
-import { tokenTexts } from "./vocabulary.js";
+import { TextRequests } from "./text_requests.js";
+import { isBlock, sectionOf } from "./tokenizer.js";
 
 const MODULE_URL = new URL("../runtime/trlm_scalar.wasm", import.meta.url);
 const TOP_K = 64;
 const SHOWN_TOKENS = 10;
 
 let runtime = null;
-let textOf = () => null;
+let texts = null;
 let cancelled = false;
 
 /** Let waiting messages in, a cancellation among them. */
@@ -85,22 +86,38 @@ async function admit(source, at, trusting, progress) {
   return sha256;
 }
 
-/** Start a fresh runtime, stream the file into it, check it, open it. */
+/** Open a file that is a tokenizer alone. */
+function admitBlock(source, at) {
+  texts = new TextRequests(runtime, { start: at, length: source.size });
+  texts.open();
+  return runtime.sha256(at, source.size);
+}
+
+/** Open a packed model; its tokenizer waits until it is wanted. */
+async function admitModel(source, at, trusting, progress) {
+  const sha256 = await admit(source, at, trusting, progress);
+  const section = sectionOf(runtime.bytes(at, source.size));
+  texts = new TextRequests(runtime, section && { ...section, start: at + section.start });
+  return sha256;
+}
+
+/** Start a fresh runtime, stream a `.slm` or `.tok2` into it, check it, open it. */
 async function load({ file, trusting = false }, progress) {
   const module = await fetchModule();
   const source = await openSource(file);
   try {
     const at = await place(source, module, progress);
-    const sha256 = await admit(source, at, trusting, progress);
-    textOf = tokenTexts(runtime.bytes(at, source.size));
+    const alone = isBlock(runtime.bytes(at, source.size));
+    const sha256 = alone ? admitBlock(source, at) : await admitModel(source, at, trusting, progress);
     return {
       artifact: { name: source.name, size: source.size, sha256 },
       module: { sha256: await sha256Hex(module), build_flags: runtime.buildFlags },
-      model: runtime.info(),
+      model: alone ? null : runtime.info(),
+      tokenizer: texts.present,
       environment: await environment(),
     };
   } catch (error) {
-    runtime = null;
+    runtime = texts = null;
     throw Problem.from(error).inside(source.name);
   }
 }
@@ -136,7 +153,7 @@ async function compute(testCase, options, progress) {
     const rows = observed();
     arrays.push(...(await deliver(rows, options)));
     const [logits, ...top] = rows.slice(-3);
-    if (logits.name === "logits") next = nextTokens(logits, top, SHOWN_TOKENS, textOf);
+    if (logits.name === "logits") next = nextTokens(logits, top, SHOWN_TOKENS, (id) => texts.textOf(id));
     done += 1;
     progress({ stage: "computing", done, total: steps });
     await breathe();
@@ -146,7 +163,7 @@ async function compute(testCase, options, progress) {
 }
 
 async function run({ testCase, channel = null, statistics: wanted = false }, progress) {
-  if (runtime === null) throw new Problem("NO_MODEL", "", "no model is loaded", "load a .slm first");
+  if (!runtime?.hasModel) throw new Problem("NO_MODEL", "", "no model is loaded", "load a .slm first");
   try {
     return await compute(testCase, { channel, statistics: wanted }, progress);
   } catch (error) {
@@ -154,7 +171,15 @@ async function run({ testCase, channel = null, statistics: wanted = false }, pro
   }
 }
 
-const OPERATIONS = { load, run };
+/** Answer about texts; see `TextRequests`. */
+function about(operation) {
+  return (request) => {
+    if (texts === null) throw new Problem("NO_MODEL", "", "nothing is loaded", "load a .slm or .tok2 first");
+    return texts[operation](request);
+  };
+}
+
+const OPERATIONS = { load, run, tokenize: about("tokenize"), decode: about("decode") };
 
 self.onmessage = async ({ data: { id, op, ...request } }) => {
   if (op === "cancel") {

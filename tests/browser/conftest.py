@@ -48,14 +48,19 @@ def _payload(index: int, spec: TensorSpec) -> tuple[bytes, bytes]:
     return values.astype("<f4").tobytes(), b""
 
 
-@pytest.fixture(scope="session")
-def tiny_slm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A two-layer llama of seeded weights, packed as float32."""
+def packed(tokenizer: bytes) -> bytes:
+    """The tiny model with a tokenizer section."""
     specs = _specs()
     stored = [spec for spec in specs if spec.alias_of is None]
     payloads = {spec.name: _payload(index, spec) for index, spec in enumerate(stored)}
+    return assemble(specs, _config().to_map(), payloads, tokenizer)
+
+
+@pytest.fixture(scope="session")
+def tiny_slm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A two-layer llama of seeded weights, packed as float32, without tokenizer."""
     path = tmp_path_factory.mktemp("tiny") / "tiny.slm"
-    path.write_bytes(assemble(specs, _config().to_map(), payloads))
+    path.write_bytes(packed(b""))
     return path
 
 

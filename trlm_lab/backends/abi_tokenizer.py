@@ -81,7 +81,7 @@ class AbiTokenizer:
             where = (given.address, len(text), stretches.address, len(spans))
             count = self._host.call("trlm_text_encode", self._handle, *where, flags)
         if count >= _NEGATIVE:
-            raise self._refusal(len(text))
+            raise text_error(last_error(self._host), len(text))
         return self._numbers("ids", count), self._numbers("offsets", 2 * count).reshape(-1, 2)
 
     def _numbers(self, name: str, count: int) -> Ids:
@@ -95,15 +95,13 @@ class AbiTokenizer:
         Raises:
             TokenIdError: an id without token.
         """
-        beyond = next((i for i, number in enumerate(ids) if number >= 1 << 32), None)
-        if beyond is not None:
-            raise TokenIdError(got=ids[beyond], index=beyond)
+        require_words(ids)
         numbers = np.array(ids, np.uint32)
         with Scratch(self._host, numbers) as given:
             where = (given.address, len(numbers), MODES.index(mode))
             status = self._host.call("trlm_text_decode", self._handle, *where)
         if status:
-            raise self._refusal(len(ids), ids)
+            raise text_error(last_error(self._host), len(ids), ids)
         return self._decoded(0), self._decoded(1).decode()
 
     def _decoded(self, part: int) -> bytes:
@@ -111,20 +109,31 @@ class AbiTokenizer:
         length = self._host.call("trlm_text_decoded_len", self._handle, part)
         return self._host.bytes_at(address, length).tobytes() if length else b""
 
-    def _refusal(self, length: int, ids: Sequence[int] = ()) -> TrlmError:
-        """The last error as the reference has it."""
-        error = last_error(self._host)
-        if not isinstance(error, RuntimeRefusedError):
-            return error
-        number, detail = error.facts["number"], error.facts["detail"]
-        index = int(error.where.split()[-1]) if error.where[-1:].isdigit() else 0
-        if number == _UTF8:
-            return Utf8Error(detail=detail, index=index)
-        if number == _TOO_LONG:
-            return TextTooLongError(got=length, unit="bytes", limit=64 << 20)
-        if number == _UNKNOWN:
-            return UnknownTokenMissingError(text=detail.removeprefix("no token stands for "))
-        return TokenIdError(got=ids[index], index=index) if number == _TOKEN_ID else error
+
+def require_words(ids: Sequence[int]) -> None:
+    """Refuse ids that the ABI has no room for.
+
+    Raises:
+        TokenIdError: one of 2^32 or more.
+    """
+    for index, number in enumerate(ids):
+        if number >= 1 << 32:
+            raise TokenIdError(got=number, index=index)
+
+
+def text_error(error: TrlmError, length: int, ids: Sequence[int] = ()) -> TrlmError:
+    """The runtime's refusal of a text of `length` bytes, or of ids, as the reference has it."""
+    if not isinstance(error, RuntimeRefusedError):
+        return error
+    number, detail = error.facts["number"], error.facts["detail"]
+    index = int(error.where.split()[-1]) if error.where[-1:].isdigit() else 0
+    if number == _UTF8:
+        return Utf8Error(detail=detail, index=index)
+    if number == _TOO_LONG:
+        return TextTooLongError(got=length, unit="bytes", limit=64 << 20)
+    if number == _UNKNOWN:
+        return UnknownTokenMissingError(text=detail.removeprefix("no token stands for "))
+    return TokenIdError(got=ids[index], index=index) if number == _TOKEN_ID else error
 
 
 def native_tokenizer(block: bytes) -> AbiTokenizer:

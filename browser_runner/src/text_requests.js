@@ -1,0 +1,71 @@
+// What the worker answers about texts, with the TOK2 block of the file that it loaded.
+
+import { fromHex, toHex } from "./hex.js";
+import { Problem } from "./problem.js";
+import { Tokenizer } from "./tokenizer.js";
+
+/** The answer of some work, or the problem with it: one bad text spoils no other. */
+function answered(work) {
+  try {
+    return work();
+  } catch (error) {
+    return { problem: Problem.from(error).plain() };
+  }
+}
+
+/** `block` is `{start, length}` in the runtime's memory, or null where the file has none. */
+export class TextRequests {
+  #runtime;
+  #block;
+  #opened = null;
+
+  constructor(runtime, block) {
+    this.#runtime = runtime;
+    this.#block = block;
+  }
+
+  /** Whether there is a block; it may still be refused when it is opened. */
+  get present() {
+    return this.#block !== null;
+  }
+
+  /** The tokenizer, opened when it is first wanted. */
+  open() {
+    if (this.#block === null) {
+      const fix = "pack the model with its tokenizer, or load a .tok2";
+      throw new Problem("NO_TOKENIZER", "", "the file holds no TOK2 block", fix);
+    }
+    this.#opened ??= new Tokenizer(this.#runtime, this.#block.start, this.#block.length);
+    return this.#opened;
+  }
+
+  /** The text of one id for a table; null where there is none. */
+  textOf(id) {
+    if (this.#block === null) return null;
+    try {
+      return this.open().decode([id]).text;
+    } catch {
+      // An id of a padded vocabulary has a logit and no token.
+      return null;
+    }
+  }
+
+  /** Each text, `{text}` or `{hex}`, with its ids and byte offsets, or the problem with it. */
+  tokenize({ texts, special = false }) {
+    const tokenizer = this.open();
+    return texts.map(({ text, hex, content = [] }) => answered(() => {
+      const given = hex === undefined ? text : fromHex(hex);
+      const { ids, offsets } = tokenizer.encode(given, { special, content });
+      return { ids: Array.from(ids), offsets: Array.from(offsets) };
+    }));
+  }
+
+  /** Each list of ids with its bytes and text, or the problem with it. */
+  decode({ lists, mode = "raw" }) {
+    const tokenizer = this.open();
+    return lists.map((ids) => answered(() => {
+      const { bytes, text } = tokenizer.decode(ids, mode);
+      return { bytes_hex: toHex(bytes), text };
+    }));
+  }
+}

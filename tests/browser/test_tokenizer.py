@@ -1,0 +1,145 @@
+"""A TOK2 block in a real browser: the ids, offsets and bytes of the reference, and the page."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.browser.conftest import packed
+from tests.text.constructed import added, byte_bpe, document
+from trlm_lab.backends.browser import ChromiumRunner
+from trlm_lab.backends.browser.find import find_chromium
+from trlm_lab.backends.browser.resources import resources
+from trlm_lab.backends.browser.server import PageServer
+from trlm_lab.backends.browser.tokenizer import ChromiumTokenizer
+from trlm_lab.backends.tokenizer_texts import sample_texts
+from trlm_lab.errors import RuntimeRefusedError, TokenIdError, Utf8Error
+from trlm_lab.text import Tokenizer, read_tokenizer
+from trlm_lab.text.tok2 import write_tok2
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+DOCUMENT = document(
+    byte_bpe(),
+    added_tokens=[added("<|end|>", 400, "special")],
+    pre_tokenizer={"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True},
+    decoder={"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True},
+)
+
+
+@pytest.fixture(scope="module")
+def reference() -> Tokenizer:
+    return read_tokenizer(DOCUMENT)
+
+
+@pytest.fixture(scope="module")
+def opened(chromium: ChromiumRunner, reference: Tokenizer) -> Iterator[ChromiumTokenizer]:
+    with ChromiumTokenizer(write_tok2(reference)) as tokenizer:
+        yield tokenizer
+
+
+def test_ids_offsets_and_bytes_are_the_references(
+    opened: ChromiumTokenizer, reference: Tokenizer
+) -> None:
+    for text in ["", "\0", *sample_texts(60, 7, ("<|end|>",))]:
+        ids, offsets = opened.encode(text.encode())
+        wanted = reference.encode(text)
+        assert ids.tolist() == wanted.ids, text
+        assert [tuple(row) for row in offsets.tolist()] == wanted.offsets(), text
+        for mode in ("raw", "visible", "diagnostic"):
+            found = reference.decode(wanted.ids, mode)
+            assert opened.decode(wanted.ids, mode) == (found.data, found.text), (text, mode)
+
+
+def test_content_stays_data(opened: ChromiumTokenizer, reference: Tokenizer) -> None:
+    as_template, _ = opened.encode(b"<|end|>")
+    as_content, _ = opened.encode(b"<|end|>", content=[(0, 7)])
+    assert as_template.tolist() == reference.encode("<|end|>").ids
+    assert as_content.tolist() == reference.encode("<|end|>", content=[(0, 7)]).ids
+    assert len(as_template) < len(as_content)
+
+
+def test_refusals_are_the_references(opened: ChromiumTokenizer) -> None:
+    with pytest.raises(Utf8Error) as bad:
+        opened.encode(b"ab\xed\xa0\x80")
+    assert bad.value.facts["index"] == 2
+    for number in (9999, 1 << 40):
+        with pytest.raises(TokenIdError) as unknown:
+            opened.decode([1, number])
+        assert unknown.value.facts["index"] == 1
+    # A bad text spoils none after it.
+    assert opened.encode(b"a")[0].tolist() == [byte_bpe()["vocab"]["a"]]
+
+
+def test_a_damaged_block_is_refused(chromium: ChromiumRunner, reference: Tokenizer) -> None:
+    block = bytearray(write_tok2(reference))
+    block[-1] ^= 1
+    with pytest.raises(RuntimeRefusedError, match="TOK2_HASH"):
+        ChromiumTokenizer(bytes(block))
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: ChromiumRunner) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=find_chromium().executable)
+        yield started
+        started.close()
+
+
+def page_with(browser: Browser, file: Path) -> Iterator[Page]:
+    """The page with a file loaded."""
+    with PageServer(resources(file)) as server:
+        page = browser.new_page()
+        page.goto(server.url)
+        page.get_by_role("button", name=f"Load {file.name}").click()
+        expect(page.locator("#model")).to_contain_text(file.name)
+        yield page
+        page.close()
+
+
+@pytest.fixture
+def block_page(browser: Browser, reference: Tokenizer, tmp_path: Path) -> Iterator[Page]:
+    file = tmp_path / "words.tok2"
+    file.write_bytes(write_tok2(reference))
+    yield from page_with(browser, file)
+
+
+@pytest.fixture
+def model_page(browser: Browser, reference: Tokenizer, tmp_path: Path) -> Iterator[Page]:
+    file = tmp_path / "model.slm"
+    file.write_bytes(packed(write_tok2(reference)))
+    yield from page_with(browser, file)
+
+
+def test_a_person_types_and_sees_tokens(block_page: Page, reference: Tokenizer) -> None:
+    block_page.locator("#text").fill("hello wo\u00e9<|end|>")
+    ids = [str(number) for number in reference.encode("hello wo\u00e9<|end|>").ids]
+    expect(block_page.locator("#pieces small")).to_have_text(ids)
+    expect(block_page.locator("#pieces .piece span").last).to_have_text("<|end|>")
+    expect(block_page.locator("#text-status")).to_have_text(f"{len(ids)} tokens of 17 bytes")
+    # A tokenizer alone runs nothing.
+    expect(block_page.get_by_role("button", name="Run", exact=True)).to_be_disabled()
+
+
+def test_tokens_become_the_input_of_a_run(model_page: Page, reference: Tokenizer) -> None:
+    model_page.locator("#text").fill("AB")
+    expect(model_page.locator("#pieces small")).to_have_count(2)
+    model_page.get_by_role("button", name="Use as token ids").click()
+    wanted = ", ".join(map(str, reference.encode("AB").ids))
+    expect(model_page.locator("#token-ids")).to_have_value(wanted)
+    model_page.get_by_role("button", name="Run", exact=True).click()
+    texts = model_page.locator("#next-tokens tbody td:nth-child(2)")
+    expect(texts).to_have_count(10)
+    ids = model_page.locator("#next-tokens tbody td:first-child").all_inner_texts()
+    shown = [reference.decode([int(number)]).text for number in ids]
+    assert texts.all_text_contents() == [json.dumps(text, ensure_ascii=False) for text in shown]
+
+
+def test_without_tokenizer_there_is_no_box(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "bare.slm"
+    file.write_bytes(packed(b""))
+    for page in page_with(browser, file):
+        expect(page.locator("#model")).to_contain_text("no")
+        expect(page.locator("#text-card")).to_be_hidden()
