@@ -14,6 +14,7 @@ from tests.text.constructed import byte_bpe, document
 from tests.text.tok2.blocks import Block
 from trlm_lab.flows.checking import check_path
 from trlm_lab.flows.cli.app import run
+from trlm_lab.text.slm1 import Btok, write_btok
 from trlm_lab.text.tok2 import read_tok2
 
 Capture = pytest.CaptureFixture[str]
@@ -102,3 +103,19 @@ def test_inspect_shows_it(root: Path, capsys: Capture) -> None:
     assert {"field": "magic", "offset": 0, "size": 4, "value": "TOK2"} in row["tokenizer"]
     assert run(["inspect", str(root / "a.tok2")]) == 0
     assert "token_count" in capsys.readouterr().out
+
+
+def test_tokenizers_of_slm1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """The same ids from the file and after its migration."""
+    (tmp_path / "t.btok").write_bytes(write_btok(Btok()))
+    compiled(tmp_path / "t.btok", tmp_path / "t.tok2", capsys)
+    for name in ("t.btok", "t.tok2"):
+        row = answer(tmp_path / name, monkeypatch, capsys, "--add-special-tokens")
+        assert row["ids"] == Btok().encode("<s> hello w\xe9".encode())
+        assert check_path(tmp_path / name)["verdict"] == "accept"
+    for magic in (b"BTOK", b"BPE1"):
+        (tmp_path / "broken").write_bytes(magic)
+        (finding,) = check_path(tmp_path / "broken")["findings"]
+        assert finding["code"] == magic.decode()

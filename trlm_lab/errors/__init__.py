@@ -308,6 +308,10 @@ from trlm_lab.errors.slm import (
     SlmTruncatedError,
     SlmUnsupportedError,
 )
+from trlm_lab.errors.slm1_tokenizer import (
+    Bpe1Error,
+    BtokError,
+)
 from trlm_lab.errors.text import (
     ByteApiError,
     EngineFileKindError,
@@ -321,12 +325,12 @@ from trlm_lab.errors.text import (
     TextLineError,
     TextTooLongError,
     TokenIdError,
-    TokenizerEngineMissingError,
     TokenizerFieldError,
     TokenizerKindError,
     TokenizerVocabularyError,
     UnknownTokenMissingError,
     Utf8Error,
+    VectorsFileError,
 )
 from trlm_lab.errors.tok2 import (
     Tok2AddedError,
@@ -367,10 +371,12 @@ __all__ = [
     "ArtifactUnsoundError",
     "BlobCorruptError",
     "BlobMissingError",
+    "Bpe1Error",
     "BrowserMissingError",
     "BrowserPageError",
     "BrowserStartError",
     "BrowserTimeoutError",
+    "BtokError",
     "ByteApiError",
     "CalibrationEmptyError",
     "CalibrationOverlapError",
@@ -643,7 +649,6 @@ __all__ = [
     "TokenIdError",
     "TokenRangeError",
     "TokenizerDataMissingError",
-    "TokenizerEngineMissingError",
     "TokenizerFieldError",
     "TokenizerFileError",
     "TokenizerKindError",
@@ -663,5 +668,6 @@ __all__ = [
     "UnsupportedModelError",
     "UsageError",
     "Utf8Error",
+    "VectorsFileError",
     "WasmModuleError",
 ]

@@ -48,6 +48,8 @@ def _kind(path: Path) -> Callable[[Path], list[Finding]]:
         return _artifact
     if path.suffix == ".tok2" or magic == b"TOK2":
         return _compiled
+    if magic in (b"BTOK", b"BPE1"):
+        return _small
     if path.suffix == ".cbor":
         return _golden
     if path.suffix == ".json":
@@ -80,6 +82,13 @@ def _compiled(path: Path) -> list[Finding]:
     from trlm_lab.flows.compiled_tokenizer import check_block
 
     return check_block(path)
+
+
+def _small(path: Path) -> list[Finding]:
+    """A tokenizer of SLM1."""
+    from trlm_lab.flows.compiled_tokenizer import check_small
+
+    return check_small(path)
 
 
 def _gguf(path: Path) -> list[Finding]:

@@ -9,11 +9,18 @@ from typing import Any
 from trlm_lab.base import strict_json
 from trlm_lab.base.blobs import write_atomically
 from trlm_lab.base.plain_file import read_plain
-from trlm_lab.errors import OutputIsInputError, Tok2Error, TokenizerFileError
+from trlm_lab.errors import (
+    Bpe1Error,
+    BtokError,
+    OutputIsInputError,
+    Tok2Error,
+    TokenizerFileError,
+)
 from trlm_lab.flows.tokenizer_section import Role, compiled_template, file_roles
 from trlm_lab.pack.artifact_file import map_file
 from trlm_lab.slm.read import open_slm
 from trlm_lab.text import Tokenizer, read_tokenizer
+from trlm_lab.text.slm1 import bpe1_tokenizer, btok_tokenizer, read_bpe1, read_btok
 from trlm_lab.text.tok2 import MAGIC, read_tok2, write_tok2
 
 
@@ -42,6 +49,29 @@ def read_block(path: Path) -> Tokenizer:
     return read_tok2(block).tokenizer
 
 
+def read_small(path: Path) -> Tokenizer | None:
+    """The tokenizer of a BTOK or BPE1 file; None of another one.
+
+    Raises:
+        BtokError, Bpe1Error: the first field that breaks a rule.
+    """
+    view = map_file(path)
+    if bytes(view[:4]) == b"BTOK":
+        return btok_tokenizer(read_btok(view))
+    if bytes(view[:4]) == b"BPE1":
+        return bpe1_tokenizer(read_bpe1(view))
+    return None
+
+
+def check_small(path: Path) -> list[dict[str, str]]:
+    """Findings over a BTOK or BPE1 file."""
+    try:
+        read_small(path)
+    except (BtokError, Bpe1Error) as error:
+        return [error.as_finding()]
+    return []
+
+
 def check_block(path: Path) -> list[dict[str, str]]:
     """Findings of the strict reader over a `.tok2`, or the TOK2 section of a `.slm`."""
     block = tokenizer_block(path)
@@ -57,6 +87,8 @@ def check_block(path: Path) -> list[dict[str, str]]:
 def compile_file(path: Path, out: Path) -> dict[str, Any]:
     """Write the TOK2 of a tokenizer.json, or of a model directory with its roles and template.
 
+    BTOK and BPE1 files are taken too.
+
     Raises:
         OutputIsInputError: `out` is the file itself.
         Tok2CompileError: TOK2 has no room for it.
@@ -65,7 +97,8 @@ def compile_file(path: Path, out: Path) -> dict[str, Any]:
     file = path / "tokenizer.json" if path.is_dir() else path
     if out.resolve() == file.resolve():
         raise OutputIsInputError(where=str(out))
-    tokenizer = read_tokenizer(strict_json.load_object(file))
+    tokenizer = read_small(file) if file.exists() else None
+    tokenizer = tokenizer or read_tokenizer(strict_json.load_object(file))
     roles: list[Role] = []
     template = b""
     if path.is_dir():

@@ -13,7 +13,7 @@ from trlm_lab.errors import (
     TokenizerFileError,
     UnknownNameError,
 )
-from trlm_lab.flows.compiled_tokenizer import read_block
+from trlm_lab.flows.compiled_tokenizer import read_block, read_small
 from trlm_lab.flows.tokenizer_requests import (
     Request,
     Row,
@@ -44,6 +44,7 @@ def open_tokenizer(path: Path, engine: str) -> TokenizerEngine:
         TokenizerFieldError, TokenizerKindError, TokenizerVocabularyError, MergeDuplicateError,
         PatternUnsupportedError, SentencePieceFileError, SentencePieceFieldError: the reference does
         not build it.
+        BtokError, Bpe1Error: a tokenizer of SLM1 that is not sound.
         Tok2Error, SlmError: a compiled tokenizer, or the artifact around it, that is not sound.
         TokenizerFileError: the source's library does not load it; an artifact without tokenizer.
         RuntimeRefusedError: the runtime does not open a compiled tokenizer.
@@ -82,6 +83,8 @@ def read_reference(file: TokenizerFile) -> Tokenizer | SentencePieceTokenizer:
         return read_sentencepiece(data)
     if file.kind in COMPILED:
         return read_block(file.path)
+    if small := read_small(file.path):
+        return small
     return read_tokenizer(strict_json.load_object(file.path))
 
 
@@ -124,13 +127,14 @@ def _traced(found: Encoding) -> Row:
 
 
 COMPILED = ("TOK2", "SLM2")
-_KINDS = ("tokenizer.json", "GGUF", "SentencePiece", *COMPILED)
+_SMALL = ("BTOK", "BPE1")
+_KINDS = ("tokenizer.json", "GGUF", "SentencePiece", *COMPILED, *_SMALL)
 #: What the runtime opens, if need be after compiling it.
 _COMPILABLE = ("tokenizer.json", *COMPILED)
 #: The engine that publishes what a file of a kind means; of compiled ones it is the reference.
 SOURCES = {
     "tokenizer.json": "hf", "GGUF": "llama.cpp", "SentencePiece": "sentencepiece",
-    **dict.fromkeys(COMPILED, "python"),
+    **dict.fromkeys((*COMPILED, *_SMALL), "python"),
 }  # fmt: skip
 #: Engines, and how each opens the kinds of files that it reads.
 ENGINES: dict[str, dict[str, Callable[[TokenizerFile], TokenizerEngine]]] = {

@@ -44,7 +44,7 @@ def profile_file(path: Path) -> Profiled:
     """
     file = TokenizerFile.at(path)
     tokenizer = read_reference(file)
-    if not isinstance(tokenizer, Tokenizer):
+    if not isinstance(tokenizer, Tokenizer) or file.kind not in _FOLLOWED:
         raise ProfileUnsupportedError(where=str(path), kind=file.kind)
     source, unicode = _FOLLOWED[file.kind]
     with path.open("rb") as stream:

@@ -13,19 +13,19 @@ from trlm_lab.text import StreamingDecoder
 from trlm_lab.text.coordinates import Span
 
 Row = dict[str, Any]
-MAGICS = (b"GGUF", b"TOK2", b"SLM2")
+MAGICS = (b"GGUF", b"TOK2", b"SLM2", b"BTOK", b"BPE1")
 
 
 @dataclass(frozen=True)
 class TokenizerFile:
-    """A file and its kind: tokenizer.json, GGUF, SentencePiece, TOK2, or SLM2 that holds one."""
+    """A file and its kind: tokenizer.json, GGUF, SentencePiece, TOK2, BTOK, BPE1, or SLM2."""
 
     path: Path
     kind: str
 
     @classmethod
     def at(cls, path: Path) -> TokenizerFile:
-        """GGUF, TOK2, SLM2 by their first bytes, SentencePiece by `.model` in the name, else JSON.
+        """By the first bytes, SentencePiece by `.model` in the name, else JSON.
 
         Raises:
             PathMissingError: no such file.
