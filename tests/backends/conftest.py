@@ -1,15 +1,17 @@
 """Fixtures of the runtime's tests: a second writer of SLM2 files, and files written by it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from tests.backends import runtime_fuzz, stub_process, tiny_slm
+from trlm_lab.backends.abi_host import Host
 from trlm_lab.backends.build_native import built, wanted_build
 from trlm_lab.backends.native import NativeHost, NativeRunner
+from trlm_lab.backends.wasm_wasmtime import WasmtimeRunner, wasmtime_host
 from trlm_lab.base.interfaces import Runner, Subject
 from trlm_lab.base.records import Case, Observation
 
@@ -57,6 +59,18 @@ def host(require: Callable[[Runner], None]) -> NativeHost:
     """The native library, without a model."""
     require(NativeRunner())
     return NativeHost(built(wanted_build()))
+
+
+@pytest.fixture(scope="session", params=["native", "wasm"])
+def text_host(request: pytest.FixtureRequest, require: Callable[[Runner], None]) -> Iterator[Host]:
+    """The runtime without a model; one instance for all, since compiling the module is slow."""
+    if request.param == "native":
+        yield request.getfixturevalue("host")
+        return
+    require(WasmtimeRunner())
+    opened = wasmtime_host()
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="session")

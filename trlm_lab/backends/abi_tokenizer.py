@@ -136,7 +136,7 @@ def text_error(error: TrlmError, length: int, ids: Sequence[int] = ()) -> TrlmEr
     return TokenIdError(got=ids[index], index=index) if number == _TOKEN_ID else error
 
 
-def native_tokenizer(block: bytes) -> AbiTokenizer:
+def native_tokenizer(block: bytes | memoryview) -> AbiTokenizer:
     """In the native library, compiled where needed.
 
     Raises:
@@ -149,7 +149,7 @@ def native_tokenizer(block: bytes) -> AbiTokenizer:
     return AbiTokenizer(NativeHost(built(wanted_build(()))), block)
 
 
-def wasmtime_tokenizer(block: bytes) -> AbiTokenizer:
+def wasmtime_tokenizer(block: bytes | memoryview) -> AbiTokenizer:
     """In the committed WebAssembly module in wasmtime.
 
     Raises:

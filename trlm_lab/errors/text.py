@@ -77,14 +77,6 @@ class TokenIdError(Refused):
     fix = "use ids of the same tokenizer"
 
 
-class TokenizerEngineMissingError(InfrastructureError):
-    """A tokenizer engine that does not exist yet."""
-
-    code = "NOT_SUPPORTED"
-    rule = "the tokenizer engine {engine} does not exist yet"
-    fix = "use hf or python"
-
-
 class TextLineError(Refused):
     """A JSON line for `trlm tokenize` or `trlm decode` of the wrong form."""
 
@@ -98,7 +90,7 @@ class SegmentsUnsupportedError(InfrastructureError):
 
     code = "NOT_SUPPORTED"
     rule = "the engine {engine} does not keep content and template apart within one text"
-    fix = "use the engine python"
+    fix = "use the engine python, native or wasm"
 
 
 class StreamUnsupportedError(InfrastructureError):
@@ -115,6 +107,14 @@ class ProfileUnsupportedError(InfrastructureError):
     code = "NOT_SUPPORTED"
     rule = "there is no profile of a {kind} file yet"
     fix = "use a tokenizer.json or a GGUF file"
+
+
+class VectorsFileError(Refused):
+    """A file that is no set of golden vectors of a tokenizer."""
+
+    code = "TOKENIZER_VECTORS"
+    rule = "{detail}"
+    fix = "write the vectors again with trlm tokenizer vectors"
 
 
 class ByteApiError(Refused):

@@ -1,0 +1,88 @@
+"""The tokenizer of the Rust runtime, native and in WebAssembly, as a tokenizer engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from trlm_lab.backends.abi_tokenizer import AbiTokenizer, native_tokenizer, wasmtime_tokenizer
+from trlm_lab.base import strict_json
+from trlm_lab.errors import StreamUnsupportedError
+from trlm_lab.flows.compiled_tokenizer import read_block, tokenizer_block
+from trlm_lab.flows.tokenizer_requests import Request, Row, TokenizerFile, token_row
+from trlm_lab.text import StreamingDecoder, read_tokenizer
+from trlm_lab.text.coordinates import Coordinates, Span
+from trlm_lab.text.tok2 import MAGIC, write_tok2
+from trlm_lab.text.tok2.layout import Header
+from trlm_lab.text.tok2.numbers import NOTES
+from trlm_lab.text.utf8 import checked
+
+Opener = Callable[[bytes | memoryview], AbiTokenizer]
+
+
+class RuntimeTokenizer:
+    """A TOK2 block in the runtime; a file of another kind is compiled first."""
+
+    def __init__(self, file: TokenizerFile, name: str, opener: Opener) -> None:
+        block = compiled_block(file)
+        self._name = name
+        self._tokenizer = opener(block)
+        flags = Header.unpack(block).flags
+        self.notes: Sequence[str] = [
+            f"{note} is declared and switched off"
+            for bit, note in enumerate(NOTES)
+            if flags >> bit & 1
+        ]
+
+    def tokenize(self, request: Request) -> Row:
+        """Ids and offsets; of the stages nothing is shown."""
+        text = checked(request.text)
+        place = Coordinates(text)
+        ids, offsets = self._tokenizer.encode(
+            text.encode(),
+            content=[place.utf8(span) for span in _apart(request.content)],
+            add_special_tokens=request.add_special_tokens,
+        )
+        return token_row(ids.tolist(), [(start, end) for start, end in offsets.tolist()])
+
+    def decode(self, ids: list[int], mode: str) -> Row:
+        """Exact bytes in every mode."""
+        data, text = self._tokenizer.decode(ids, mode)
+        return {"bytes_hex": data.hex(), "text": text}
+
+    def stream(self, mode: str) -> StreamingDecoder:
+        """It has none.
+
+        Raises:
+            StreamUnsupportedError: always.
+        """
+        raise StreamUnsupportedError(where="--engine", engine=self._name)
+
+
+def compiled_block(file: TokenizerFile) -> bytes | memoryview:
+    """The TOK2 of a file: its own, or compiled from tokenizer.json."""
+    if file.kind == "tokenizer.json":
+        return write_tok2(read_tokenizer(strict_json.load_object(file.path)))
+    block = tokenizer_block(file.path)
+    # An artifact may hold a tokenizer.json instead.
+    return block if bytes(block[:4]) == MAGIC else write_tok2(read_block(file.path))
+
+
+def native(file: TokenizerFile) -> RuntimeTokenizer:
+    """In the native library."""
+    return RuntimeTokenizer(file, "native", native_tokenizer)
+
+
+def wasm(file: TokenizerFile) -> RuntimeTokenizer:
+    """In the WebAssembly module in wasmtime."""
+    return RuntimeTokenizer(file, "wasm", wasmtime_tokenizer)
+
+
+def _apart(spans: Iterable[Span]) -> list[Span]:
+    """Ascending spans that are not empty, those that touch joined."""
+    out: list[Span] = []
+    for start, end in sorted(span for span in spans if span[0] < span[1]):
+        if out and start <= out[-1][1]:
+            out[-1] = (out[-1][0], max(end, out[-1][1]))
+        else:
+            out.append((start, end))
+    return out
