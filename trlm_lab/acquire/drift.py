@@ -13,8 +13,9 @@ from trlm_lab.acquire.hub_limits import HubLimits
 from trlm_lab.acquire.hub_snapshot import HubSource, parse_hub
 from trlm_lab.acquire.hub_tree import HubFile, list_files, resolve
 from trlm_lab.acquire.json_changes import json_changes
-from trlm_lab.acquire.tree_names import is_document, is_licence, name_use
+from trlm_lab.acquire.tree_names import is_document, name_use
 from trlm_lab.base.blobs import file_sha256
+from trlm_lab.base.document_names import is_licence
 from trlm_lab.base.records import Snapshot
 from trlm_lab.errors import NotObservableError, SourceMissingError
 

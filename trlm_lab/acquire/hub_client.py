@@ -86,8 +86,8 @@ def hub_client(limits: HubLimits) -> Iterator[HubClient]:
             timeout=limits.silence_seconds,
         )
 
-    set_client_factory(bounded)
     http = bounded()
+    set_client_factory(bounded)
     try:
         api = HfApi(endpoint=server, token=token())
         yield HubClient(api, http, server, limits, deadline)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from trlm_lab.acquire.snapshot_store import cached_snapshot, snapshots_root
 from trlm_lab.acquire.tree_profile import TreeProfile
 from trlm_lab.base import canon
 from trlm_lab.base.blobs import file_sha256, write_atomically
+from trlm_lab.base.document_names import is_card, is_licence
 from trlm_lab.base.file_lock import locked
 from trlm_lab.base.home import trlm_home
 from trlm_lab.base.records import Pin, Snapshot, SourceFile
@@ -155,13 +157,17 @@ class _Transaction:
         self._require_same(before)
         files = self._staging / "files"
         files.mkdir(parents=True, exist_ok=True)
-        cached = self._fetch_all(before, files)
+        documents = [f for f in before.fetched if is_licence(f.path) or is_card(f.path)]
+        cached = self._fetch_all(documents, before, files)
+        # Before the weights come: whoever must decide need not wait for them.
+        repository = f"hf:{source.repo}"
+        licence = decide(declared_licence(files), repository, commit, self.rules.decision)
+        others = [f for f in before.fetched if f not in documents]
+        cached += self._fetch_all(others, before, files)
         after = list_tree(self.client, source.repo, commit, self.rules.profile)
         if after.files != before.files:
             raise HubChangedError(where=source.spelled, detail="the tree of the commit changed")
         resolved_after = self._resolved_again()
-        repository = f"hf:{source.repo}"
-        licence = decide(declared_licence(files), repository, commit, self.rules.decision)
         received = [_received(files, f) for f in before.fetched]
         provenance = convert_directory(read_tree(files), received, out, self.progress, self.approve)
         return {
@@ -197,12 +203,12 @@ class _Transaction:
             raise HubChangedError(where=self.source.spelled, detail=detail)
         write_atomically(journal, data)
 
-    def _fetch_all(self, tree: HubTree, files: Path) -> list[list[str]]:
+    def _fetch_all(self, wanted: Sequence[HubFile], tree: HubTree, files: Path) -> list[list[str]]:
         """Fetch what is not here whole; returns what the client's own cache gave or got wrong."""
-        total, done = sum(f.size for f in tree.fetched), 0
+        total, done = sum(f.size for f in wanted), 0
         notes: list[list[str]] = []
         # The configuration first: it names the family, whose list bounds all other documents.
-        for file in sorted(tree.fetched, key=lambda f: f.path != CONFIG):
+        for file in sorted(wanted, key=lambda f: f.path != CONFIG):
             what, start = f"download {file.path}", done
 
             def report(count: int, what: str = what, start: int = start) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab.acquire.licence_card import card_licence
-from trlm_lab.acquire.tree_names import is_card, is_licence, is_notice
 from trlm_lab.base.blobs import file_sha256
+from trlm_lab.base.document_names import is_card, is_licence, is_notice
 from trlm_lab.base.reviewed_rows import ReviewedForm
 from trlm_lab.errors import LicenceDecisionError, LicenceUndecidedError
 
@@ -93,16 +93,20 @@ def decide(
     table = json.loads(files("trlm_lab.data").joinpath("licences/reviewed.json").read_text())
     rule = table["licences"].get(declared.spdx.lower())
     if rule is None:
-        detail = f"the licence {declared.spdx!r} is in no reviewed table"
-        raise LicenceUndecidedError(where=repository, detail=detail)
+        raise _undecided(declared, repository, f"{declared.spdx!r} is in no reviewed table")
     terms = [path for path, _ in declared.texts if not is_notice(path)]
     if len(terms) > 1:
         detail = f"the card says {declared.spdx!r}, and there are {', '.join(terms)}"
-        raise LicenceUndecidedError(where=repository, detail=detail)
+        raise _undecided(declared, repository, detail)
     source = {"source": f"{repository}@{commit}"}
     return {
         "schema": SCHEMA, **source, **rule, **declared.listed(), "reviewer": table["reviewer"]
     }  # fmt: skip
+
+
+def _undecided(declared: Declared, repository: str, detail: str) -> LicenceUndecidedError:
+    listed = json.dumps(declared.listed())
+    return LicenceUndecidedError(where=repository, detail=detail, listed=listed)
 
 
 def _given(declared: Declared, repository: str, commit: str, path: Path) -> dict[str, Any]:

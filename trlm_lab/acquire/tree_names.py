@@ -8,17 +8,10 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from trlm_lab.acquire.allow_list import general_list
+from trlm_lab.base.document_names import is_card, is_licence
 
 Use = Literal["weights", "taken", "index", "bookkeeping", "other"]
 
-#: A source may have several: LICENSE-CODE and LICENSE-MODEL, a notice, a policy of use.
-_LICENCE = re.compile(
-    r"(LICEN[CS]E|NOTICE|COPYING|USE_POLICY)([-_][a-z0-9_-]{1,64}(\.[0-9]{1,4}){0,3})?"
-    r"(\.(md|txt|rst|pdf|html|lesser))?\Z",
-    re.I,
-)
-_NOTICE = re.compile(r"NOTICE", re.I)
-_CARD = re.compile(r"README(\.(md|txt))?\Z", re.I)
 _TEMPLATES = re.compile(r"additional_chat_templates/[^/]+\.jinja\Z")
 _WEIGHTS = re.compile(r"model(-[0-9]{5}-of-[0-9]{5})?\.safetensors\Z")
 INDEX = "model.safetensors.index.json"
@@ -46,21 +39,6 @@ def name_use(name: str) -> Use:
     if name == INDEX:
         return "index"
     return "bookkeeping" if name.split("/")[0] in BOOKKEEPING else "other"
-
-
-def is_licence(name: str) -> bool:
-    """Whether the file says under what terms the model may be used or passed on."""
-    return bool(_LICENCE.match(name))
-
-
-def is_notice(name: str) -> bool:
-    """Whether the licence file is a notice, which must be kept and sets no terms of its own."""
-    return bool(_NOTICE.match(name))
-
-
-def is_card(name: str) -> bool:
-    """Whether the file is a model card."""
-    return bool(_CARD.match(name))
 
 
 def is_document(name: str) -> bool:

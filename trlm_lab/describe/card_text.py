@@ -7,11 +7,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from trlm_lab.base.document_names import is_card
 from trlm_lab.base.plain_file import open_plain
 
 MAX_BYTES = 4 << 20
 
-_NAME = re.compile(r"README(\.(md|txt))?\Z", re.I)
 #: A fence may stand in a list or a quotation. Source: CommonMark 0.31, fenced code blocks.
 _FENCE = re.compile(r"^[ \t>]{0,40}(`{3,40}|~{3,40})([^\n]*)$", re.M)
 _FRONT_END = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.M)
@@ -40,7 +40,7 @@ class Region:
 
 def card_paths(root: Path) -> list[Path]:
     """Every file of the directory that is a card by its name, `README.md` first."""
-    found = [path for path in root.iterdir() if _NAME.match(path.name)]
+    found = [path for path in root.iterdir() if is_card(path.name)]
     return sorted(found, key=lambda path: (path.name != "README.md", path.name))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 
 from trlm_lab.base.config_bounds import CONFIG_BOUNDS, shown
+from trlm_lab.base.document_names import is_licence, is_notice
 from trlm_lab.base.safetensors_header import StoredTensor, map_tensor
 from trlm_lab.describe.compared import Compared
 from trlm_lab.describe.receipt import NOTE, Declaration, Evidence
@@ -27,7 +27,6 @@ ARCHITECTURES = {
 
 _CONFIG = "config.json"
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
-_LICENCE = re.compile(r"(LICEN[CS]E|COPYING|USE_POLICY)(\.(md|txt))?\Z", re.I)
 _CHUNK = 1 << 22
 
 
@@ -169,7 +168,8 @@ def rotary_kind(compared: Compared) -> Evidence:
 def licence(compared: Compared) -> Evidence:
     """Whether a licence text or the card says under what terms the weights come."""
     root, card = compared.documents.root, compared.documents.card
-    names = sorted(p.name for p in root.iterdir() if _LICENCE.match(p.name))
+    found = (p.name for p in root.iterdir())
+    names = sorted(name for name in found if is_licence(name) and not is_notice(name))
     publisher = [Declaration(name, "", "text") for name in names]
     if card.licence:
         publisher.append(Declaration(card.name, "license", card.licence))

@@ -98,7 +98,10 @@ class LicenceUndecidedError(Refused):
 
     code = "LICENCE_UNDECIDED"
     rule = "{detail}, and no decision was given"
-    fix = "review it and pass --licence-decision FILE; docs/acquisition.md has the form"
+    fix = (
+        "review it and pass --licence-decision FILE (docs/acquisition.md has the form) about"
+        " {listed}"
+    )
 
 
 class LicenceDecisionError(Refused):

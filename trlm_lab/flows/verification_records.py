@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from trlm_lab.acquire.tree_names import is_card, is_licence
 from trlm_lab.base import canon
+from trlm_lab.base.document_names import is_card, is_licence
 from trlm_lab.flows.verification_dossier import Dossier
 
 

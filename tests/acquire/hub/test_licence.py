@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.acquire.hub.conftest import REPO, TREE, acquired
-from tests.acquire.hub.server import Repository
+from tests.acquire.hub.server import HubServer, Repository
 from trlm_lab.acquire.hub_snapshot import HubRules
 from trlm_lab.acquire.tree_profile import Permission, TreeProfile, load_tree_profile
 from trlm_lab.base.home import trlm_home
@@ -77,6 +77,14 @@ def test_licence_undecided(tiny: Repository, card: bytes) -> None:
     with pytest.raises(LicenceUndecidedError):
         acquired()
     assert not list((trlm_home() / "snapshots").glob("[!.]*"))
+
+
+def test_who_must_decide_need_not_wait_for_the_weights(special: Repository, hub: HubServer) -> None:
+    with pytest.raises(LicenceUndecidedError) as caught:
+        acquired()
+    assert set(hub.sent) == {"LICENSE", "README.md"}
+    for stated in (*decision()["texts"], *decision()["cards"]):
+        assert json.dumps(stated) in caught.value.remedy
 
 
 def test_no_card_at_all(tiny: Repository) -> None:

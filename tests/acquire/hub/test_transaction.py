@@ -56,7 +56,7 @@ def test_a_document_larger_than_any_of_its_family(tiny: Repository, hub: HubServ
     tiny.commit(TREE | {"generation_config.json": large})
     with pytest.raises(HubLimitError, match="the allow-list of llama has 1048576 at most"):
         acquired()
-    assert set(hub.sent) == {"config.json"}
+    assert set(hub.sent) == {"README.md", "LICENSE", "config.json"}
     tiny.commit(TREE | {"config.json": b'{"model_type": "mamba"}', "generation_config.json": large})
     assert acquired().root.is_dir()
 
