@@ -20,8 +20,15 @@ from typing import Any
 
 from trlm_lab.acquire.tokenizer_data import tokenizer_packages
 from trlm_lab.base.home import trlm_home
-from trlm_lab.flows.tokenizer_engines import ENGINES, open_tokenizer, source_engine
-from trlm_lab.testing.text_generators import NORMALIZATION_TEST
+from trlm_lab.flows.tokenizer_engines import (
+    ENGINES,
+    Reference,
+    TokenizerEngine,
+    open_tokenizer,
+    source_engine,
+)
+from trlm_lab.flows.tokenizer_requests import TokenizerFile
+from trlm_lab.testing.text_generators import NORMALIZATION_TEST, Pool
 from trlm_lab.testing.tokenizer_exactness import Shard, pool_of, run_shard
 
 KEPT = Path("reports/fuzz/tokenizers")
@@ -68,11 +75,7 @@ def shards(
             yield json.loads(file.read_bytes())
             continue
         if opened is None:
-            opened = (
-                open_tokenizer(path, engine),
-                open_tokenizer(path, given.source or source_engine(path)),
-                pool_of(path, given.seed),
-            )
+            opened = _opened(path, engine, given)
         count = min(given.shard, given.texts - number * given.shard)
         row = run_shard(*opened, Shard(given.seed, number), count).to_map()
         room.mkdir(parents=True, exist_ok=True)
@@ -80,6 +83,15 @@ def shards(
         part.write_text(json.dumps(row, indent=1))
         part.replace(file)
         yield row
+
+
+def _opened(
+    path: Path, engine: str, given: argparse.Namespace
+) -> tuple[TokenizerEngine, TokenizerEngine, Pool]:
+    candidate = open_tokenizer(path, engine)
+    source = open_tokenizer(path, given.source or source_engine(path))
+    reference = candidate if isinstance(candidate, Reference) else Reference(TokenizerFile.at(path))
+    return candidate, source, pool_of(reference.tokenizer, given.seed)
 
 
 def main(arguments: list[str]) -> int:

@@ -11,7 +11,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -20,11 +19,10 @@ from trlm_lab.flows.tokenizer_engines import (
     Request,
     Row,
     TokenizerEngine,
-    read_reference,
 )
-from trlm_lab.flows.tokenizer_requests import TokenizerFile
 from trlm_lab.testing.text_generators import Pool, equal_texts, ill_formed, long_text, mixed
 from trlm_lab.text import Tokenizer, text_of
+from trlm_lab.text.sentencepiece import SentencePieceTokenizer
 
 #: Of the texts, one in ten has more than 200 bytes, and one in twenty is no text at all.
 _LONG, _ILL_FORMED = 10, 20
@@ -71,9 +69,8 @@ class Shard:
         return {**vars(self), "generators": dict(self.generators), "mismatches": rows}
 
 
-def pool_of(path: Path, seed: int) -> Pool:
-    """Texts of a file's tokens, as they would stand in a text, and of its added tokens."""
-    tokenizer = read_reference(TokenizerFile.at(path))
+def pool_of(tokenizer: Tokenizer | SentencePieceTokenizer, seed: int) -> Pool:
+    """Texts of tokens, as they would stand in a text, and of added tokens."""
     added = tokenizer.added if isinstance(tokenizer, Tokenizer) else ()
     draw = Random(f"{seed}:pool")
     if isinstance(tokenizer, Tokenizer):
