@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import struct
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -163,6 +164,8 @@ def test_unknown_stages_and_roles() -> None:
         write_tok2(Tokenizer(plain.model, "WordLevel", normalizers=(strange,)))
     with pytest.raises(Tok2CompileError):
         write_tok2(plain, roles=[("bos", 77)])
+    with pytest.raises(Tok2CompileError):
+        write_tok2(replace(plain, model_kind="GGUF BPE"))
 
 
 def test_content_is_no_control_token() -> None:

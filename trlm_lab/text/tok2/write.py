@@ -35,6 +35,9 @@ def write_tok2(tokenizer: Tokenizer, *, roles: Iterable[Role] = (), template: by
     Raises:
         Tok2CompileError: the tokenizer has more than TOK2 holds.
     """
+    if tokenizer.model_kind not in MODELS or tokenizer.given:
+        known = f"{', '.join(MODELS)} of tokenizer.json"
+        raise Tok2CompileError(what="the tokenizer", got=tokenizer.model_kind, limit=known)
     vocabulary = Vocabulary.of(tokenizer.model)
     pools = Pools()
     # The walk of the pools: model, added tokens, stages, patterns.
