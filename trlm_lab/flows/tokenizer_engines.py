@@ -1,4 +1,4 @@
-"""Tokenizer engines by name: the sources' libraries, the reference, the runtime; one answer form."""
+"""Tokenizer engines by name: libraries of the sources, reference, runtime; one form of answer."""
 
 from __future__ import annotations
 
@@ -92,12 +92,12 @@ class Reference:
     """The reference tokenizer."""
 
     def __init__(self, file: TokenizerFile) -> None:
-        self._tokenizer = read_reference(file)
-        self.notes: Sequence[str] = self._tokenizer.notes
+        self.tokenizer = read_reference(file)
+        self.notes: Sequence[str] = self.tokenizer.notes
 
     def tokenize(self, request: Request) -> Row:
         """Every stage is there on request."""
-        found = self._tokenizer.encode(
+        found = self.tokenizer.encode(
             request.text,
             add_special_tokens=request.add_special_tokens,
             trace=request.trace,
@@ -108,12 +108,12 @@ class Reference:
 
     def decode(self, ids: list[int], mode: str) -> Row:
         """Exact bytes in every mode."""
-        found = self._tokenizer.decode(ids, mode)
+        found = self.tokenizer.decode(ids, mode)
         return {"bytes_hex": found.data.hex(), "text": found.text}
 
     def stream(self, mode: str) -> StreamingDecoder:
         """Exact bytes in every mode."""
-        return self._tokenizer.stream(mode)
+        return self.tokenizer.stream(mode)
 
 
 def _traced(found: Encoding) -> Row:

@@ -195,14 +195,16 @@ def first_stage(candidate: TokenizerEngine, source: TokenizerEngine, text: str) 
     if shown is None:
         return "unknown: the source shows no stages"
     for name, theirs in shown(text).items():
-        if theirs is not None and _ours(ours, name) != theirs:
+        mine = _shown(ours, name)
+        if None not in (mine, theirs) and mine != theirs:
             return str(name)
     theirs = source.tokenize(Request(text))
     return "offsets" if ours["ids"] == theirs["ids"] else "model or added tokens"
 
 
-def _ours(row: Row, name: str) -> Any:
+def _shown(row: Row, name: str) -> Any:
+    """What an engine shows of a stage; None if nothing."""
     if name == "normalizer":
-        return row["normalized"]
-    stages = [one for one in row["stages"] if one["stage"].startswith("/pre_tokenizer")]
-    return [piece["text"] for piece in stages[-1]["pieces"]] if stages else None
+        return row.get("normalized")
+    cuts = [one for one in row.get("stages", ()) if one["stage"].startswith("/pre_tokenizer")]
+    return [piece["text"] for piece in cuts[-1]["pieces"]] if cuts else None
