@@ -27,6 +27,7 @@ from trlm_lab.errors import EngineMissingError, NoRunError, NotStoredError, Trlm
 from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.progress import Meter
 from trlm_lab.flows.workspace import Workspace
+from trlm_lab.receipts import ReceiptStore
 from trlm_lab.traces import TraceStore, TraceWriter, hash_only, trace_record
 
 
@@ -128,22 +129,22 @@ def run_task(ws: Workspace, task: Task) -> Ran:
             "engine": record.engine.to_map(),
             "trace_blob": ws.store.put_value(record.to_map()),
         },
-        [*task.parents, *_engine_nodes(ws, record.engine), *_case_nodes(ws, task)],
+        [*task.parents, *engine_nodes(ws.store, record.engine), *_case_nodes(ws, task)],
     )
     return Ran(task, record, node, view)
 
 
-def _engine_nodes(ws: Workspace, engine: EngineIdentity) -> list[str]:
+def engine_nodes(store: ReceiptStore, engine: EngineIdentity) -> list[str]:
     """The build that ran and the profile it kept to: another of either invalidates the trace."""
     build = {
         "name": engine.name,
         "version": engine.version,
         "build_sha256": engine.build_sha256,
-        "details_blob": ws.store.put_value(dict(engine.details)),
+        "details_blob": store.put_value(dict(engine.details)),
     }
     return [
-        ws.store.add("runtime_build", build, []),
-        ws.store.add("engine_profile", {"name": engine.profile}, []),
+        store.add("runtime_build", build, []),
+        store.add("engine_profile", {"name": engine.profile}, []),
     ]
 
 

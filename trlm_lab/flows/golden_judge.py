@@ -39,6 +39,7 @@ from trlm_lab.errors import (
 )
 from trlm_lab.flows.engines import needs_model_dir, runner
 from trlm_lab.flows.golden import golden_directories
+from trlm_lab.flows.golden_receipt import record_judgement
 from trlm_lab.golden import Golden, GoldenObservation, Slice, exact_id, parse_slice, read_golden
 from trlm_lab.inspector import inspect
 
@@ -187,8 +188,9 @@ def judge_golden(
     artifact: Path | None = None,
     model: Path | None = None,
     policy: Path | None = None,
+    out: Path | None = None,
 ) -> list[GoldenVerdict]:
-    """Judge an engine by every container under a path.
+    """Judge an engine by every container under a path; `out` is a store for the receipt.
 
     Raises:
         GoldenError, GoldenJudgeError: a container is unsound, or cannot judge this engine.
@@ -201,10 +203,14 @@ def judge_golden(
     frozen = None if policy is None else load_policy(policy)
     subject = Subject(artifact=None if wants_model else artifact, model_dir=model, ids={})
     other = [v for v in cases if not wants_model and not _same_config(v, artifact)]
-    if other:
-        return [_other_artifact(v) for v in other]
     with runner(engine).open(subject) as session:
-        return [_judge(vectors, session, frozen) for vectors in cases]
+        found = [_other_artifact(v) for v in other]
+        found = found or [_judge(vectors, session, frozen) for vectors in cases]
+        identity = session.identity
+    if out is not None:
+        containers = [vectors.golden for vectors in other or cases]
+        record_judgement(out, identity, subject.artifact, containers, found)
+    return found
 
 
 def _same_config(vectors: Vectors, artifact: Path | None) -> bool:

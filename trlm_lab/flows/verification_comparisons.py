@@ -9,6 +9,7 @@ from trlm_lab.base.records import ArrayDigest, Comparison, TolerancePolicy, Trac
 from trlm_lab.flows.verification_arrays import check_arrays
 from trlm_lab.flows.verification_coverage import coverage_problem
 from trlm_lab.flows.verification_dossier import Dossier
+from trlm_lab.flows.verification_golden import check_judgement, is_judgement
 from trlm_lab.flows.verification_rows import RowFacts, row_problem
 
 #: One comparison reports at most this many rows; a forged one may hold thousands.
@@ -16,8 +17,12 @@ SHOWN = 8
 
 
 def check_comparison(dossier: Dossier, node_id: str, *, recompute: bool) -> None:
-    """A comparison of digests, or one under a frozen policy."""
-    if "comparison_blob" not in dossier.graph.node(node_id).metadata:
+    """A comparison of digests, one by golden containers, or one under a frozen policy."""
+    facts = dossier.graph.node(node_id).metadata
+    if is_judgement(facts):
+        check_judgement(dossier, node_id)
+        return
+    if "comparison_blob" not in facts:
         _check_exact(dossier, node_id)
         return
     bounded = Bounded(dossier, node_id)

@@ -163,6 +163,8 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
             "tokenizer_profile?",
         ),
         Shape({"case_id": "text", "container": "text", "golden_blob": BLOB}, "oracle_run|trace"),
+        # A container from elsewhere: who generated it is known by the id alone.
+        Shape({"case_id": "text", "container": "text", "generator": ID, "golden_blob": BLOB}),
     ),
     "oracle_run": (
         Shape(_RUN, f"source_tree effective_config environment artifact {_ENGINE_CASES}"),
@@ -210,6 +212,11 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
                 "exactness_blob": BLOB,
             },
             "trace+",
+        ),
+        # By golden containers alone: no oracle, source or policy is there to rest on.
+        Shape(
+            {"artifact_sha256": "sha256-or-null", "outcome": "outcome", "verdicts_blob": BLOB},
+            "runtime_build engine_profile case+",
         ),
     ),
     "mismatch": (Shape({"answer_blob": BLOB}),),

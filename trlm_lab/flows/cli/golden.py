@@ -93,6 +93,7 @@ def judge(
     policy: Annotated[
         Path | None, typer.Option(help="The frozen policy that the container names (.cbor).")
     ] = None,
+    out: Annotated[Path | None, typer.Option(help="A store for the receipt.")] = None,
     json: Json = False,
 ) -> int:
     """Judge an engine by containers alone and name the first failing boundary."""
@@ -103,7 +104,7 @@ def judge(
 
     if not path.exists():
         raise PathMissingError(where=str(path))
-    found = judge_golden(path, engine, artifact=artifact, model=model, policy=policy)
+    found = judge_golden(path, engine, artifact=artifact, model=model, policy=policy, out=out)
     outcome = worst([row.mismatch.verdict for row in found])
     if json:
         emit_json({"verdict": outcome.value, "cases": [row.row() for row in found]})

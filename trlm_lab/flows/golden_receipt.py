@@ -1,0 +1,66 @@
+"""What `trlm golden judge` found, as a `comparison` node that stands on the containers alone.
+
+There is no oracle run, source or policy to rest on: a container names them by their ids, and those
+are all that the node says of them. The arrays of the engine are not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trlm_lab.base.blobs import file_sha256, write_atomically
+from trlm_lab.base.records import EngineIdentity
+from trlm_lab.base.records.outcome import worst
+from trlm_lab.flows.execution import engine_nodes
+from trlm_lab.golden import SCHEMA, Golden
+from trlm_lab.receipts import ReceiptStore
+from trlm_lab.receipts.receipt_file import RECEIPT_FILE, receipt_text
+
+if TYPE_CHECKING:
+    from trlm_lab.flows.golden_judge import GoldenVerdict
+
+
+def record_judgement(
+    out: Path,
+    engine: EngineIdentity,
+    artifact: Path | None,
+    containers: Sequence[Golden],
+    verdicts: Sequence[GoldenVerdict],
+) -> str:
+    """Store a judgement of containers, in their order; returns the node.
+
+    It becomes the root of a store that has none. Beside a sealed root it stands on its own.
+
+    Raises:
+        StoreWriteError: the disk is full, or this user may not write here.
+    """
+    store = ReceiptStore(out)
+    cases = [
+        _container(store, golden, verdict.case_id)
+        for golden, verdict in zip(containers, verdicts, strict=True)
+    ]
+    node = store.add(
+        "comparison",
+        {
+            "artifact_sha256": None if artifact is None else file_sha256(artifact),
+            "outcome": worst([v.mismatch.verdict for v in verdicts]).value,
+            "verdicts_blob": store.put_value([v.row() for v in verdicts]),
+        },
+        [*engine_nodes(store, engine), *cases],
+    )
+    if not (out / RECEIPT_FILE).exists():
+        write_atomically(out / RECEIPT_FILE, receipt_text(node).encode())
+    return node
+
+
+def _container(store: ReceiptStore, golden: Golden, case_id: str) -> str:
+    """A container whose generator is somewhere else."""
+    metadata = {
+        "case_id": case_id,
+        "container": SCHEMA,
+        "generator": golden.case.generator_receipt.hex(),
+        "golden_blob": store.blobs.put(golden.data),
+    }
+    return store.add("case", metadata, [])
