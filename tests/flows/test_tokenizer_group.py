@@ -1,5 +1,6 @@
-"""`trlm tokenizer`: the profile of a file."""
+"""`trlm tokenizer`: the profile of a file, its golden vectors, and engines judged by them."""
 
+import gzip
 import hashlib
 import json
 from pathlib import Path
@@ -60,3 +61,80 @@ def test_file_without_profile(
 def test_missing_file(capsys: Capture, tmp_path: Path) -> None:
     row = answer(capsys, "profile", str(tmp_path / "none.json"), status=3)
     assert row["error"]["code"] == "PATH_MISSING"
+
+
+def test_vectors_from_a_file_and_back(
+    capsys: Capture, tokenizer_file: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "v.cbor"
+    row = answer(capsys, "vectors", str(tokenizer_file), "--out", str(out))
+    assert row["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
+    assert row["vectors"] == sum(row["classes"].values())
+    assert row["invertible"] + row["refused"] <= row["vectors"]
+    assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".tmp")] == []
+    # Nothing but the file is needed from here on.
+    tokenizer_file.unlink()
+    judged = answer(capsys, "check-vectors", str(out), "--engine", "python")
+    assert judged["agree"] == judged["vectors"] == row["vectors"]
+    assert "stages" in judged["judged_by"]
+    source = answer(capsys, "check-vectors", str(out), "--engine", "hf")
+    assert source["agree"] == row["vectors"]
+    assert "decode visible text" in source["judged_by"]
+    assert "stages" not in source["judged_by"]
+
+
+def test_vectors_that_are_wrong(capsys: Capture, tokenizer_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "v.cbor"
+    answer(capsys, "vectors", str(tokenizer_file), "--out", str(out))
+    row = canon.decode(out.read_bytes())
+    row["vectors"] = row["vectors"][2:6]
+    row["vectors"][1]["expected"]["ids"][0] += 1
+    row["vectors"][3]["expected"]["stages"][2]["texts"][0] += "x"
+    out.write_bytes(canon.encode(row))
+    judged = answer(capsys, "check-vectors", str(out), "--engine", "python", status=1)
+    found = [(one["vector"], one["stage"]) for one in judged["partings"]]
+    assert found == [("ascii/2", "ids"), ("ascii/4", "/added_tokens")]
+    assert judged["partings"][0]["got"] != judged["partings"][0]["expected"]
+    source = answer(capsys, "check-vectors", str(out), "--engine", "hf", status=1)
+    assert [one["stage"] for one in source["partings"]] == ["ids"]
+    assert run(["tokenizer", "check-vectors", str(out), "--engine", "python"]) == 1
+    assert "/added_tokens" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "NOT_CANONICAL"),
+        (b"\xa0", "TOKENIZER_VECTORS"),
+        (b"\x00", "TOKENIZER_VECTORS"),
+        (b"\x1f\x8bnot gzip at all", "TOKENIZER_VECTORS"),
+        (gzip.compress(b"\xa0"), "TOKENIZER_VECTORS"),
+        (None, "TOKENIZER_VECTORS"),
+    ],
+)
+def test_no_vectors(capsys: Capture, tmp_path: Path, data: bytes | None, code: str) -> None:
+    path = tmp_path / "v.cbor"
+    if data is not None:
+        path.write_bytes(data)
+    row = answer(capsys, "check-vectors", str(path), "--engine", "python", status=3)
+    assert row["error"]["code"] == code
+
+
+def test_vectors_that_are_too_many(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small file may unpack to a large one; it is not unpacked further than the limit."""
+    monkeypatch.setattr("trlm_lab.flows.tokenizer_vectors.MAX_VECTOR_BYTES", 1000)
+    path = tmp_path / "v.cbor.gz"
+    for data in (gzip.compress(bytes(100_000)), bytes(1001)):
+        path.write_bytes(data)
+        row = answer(capsys, "check-vectors", str(path), "--engine", "python", status=3)
+        assert row["error"]["code"] == "TOKENIZER_VECTORS"
+        assert "1000 bytes" in row["error"]["detail"]
+
+
+def test_engine_that_does_not_exist(capsys: Capture, tokenizer_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "v.cbor"
+    answer(capsys, "vectors", str(tokenizer_file), "--out", str(out))
+    row = answer(capsys, "check-vectors", str(out), "--engine", "other", status=2)
+    assert row["error"]["code"] == "UNKNOWN_NAME"

@@ -1,4 +1,4 @@
-"""`trlm tokenizer profile`."""
+"""`trlm tokenizer profile`, `vectors` and `check-vectors`."""
 
 from __future__ import annotations
 
@@ -26,12 +26,42 @@ def profile(file: File, json: Json = False) -> int:
     """Every field that decides an id, an offset or a decoded byte, and the hash of all of them."""
     from trlm_lab.flows.tokenizer_profiles import profile_file
 
-    row = profile_file(file).row()
+    _say(profile_file(file).row(), json=json)
+    return 0
+
+
+@group.command()
+def vectors(
+    file: File,
+    out: Annotated[Path, typer.Option(help="The file to write, canonical CBOR.")],
+    json: Json = False,
+) -> int:
+    """Golden vectors over the whole minimum corpus, made by the reference."""
+    from trlm_lab.flows.tokenizer_vectors import make_vector_set, write_vectors
+
+    _say(write_vectors(make_vector_set(file), out), json=json)
+    return 0
+
+
+@group.command("check-vectors")
+def check_vectors(
+    file: Annotated[Path, typer.Argument(help="What `trlm tokenizer vectors` wrote.")],
+    engine: Annotated[str, typer.Option(help="An engine of `trlm tokenize`.")],
+    json: Json = False,
+) -> int:
+    """Judge an engine from golden vectors alone; the first stage that parts is named."""
+    from trlm_lab.flows.tokenizer_vectors import judge_vectors, read_vectors
+
+    judged = judge_vectors(read_vectors(file), engine)
+    _say(judged.row(), json=json)
+    return 1 if judged.partings else 0
+
+
+def _say(row: dict[str, Any], *, json: bool) -> None:
     if json:
         emit_json(row)
     else:
         emit_table([{"field": name, "value": value} for name, value in _lines(row, "")])
-    return 0
 
 
 def _lines(value: Any, name: str) -> list[tuple[str, Any]]:
