@@ -74,6 +74,26 @@ def test_compiled_onto_itself(root: Path, capsys: Capture) -> None:
     assert (root / "tokenizer.json").read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "code"),
+    [
+        ("v.gguf", b"GGUF", "TOK2_COMPILE"),
+        ("v.model", b"\n\x0e", "TOK2_COMPILE"),
+        ("v.tok2", b"TOK2", "TOK2_COMPILE"),
+        ("none.json", None, "PATH_MISSING"),
+    ],
+)
+def test_other_files(
+    tmp_path: Path, capsys: Capture, name: str, data: bytes | None, code: str
+) -> None:
+    if data is not None:
+        (tmp_path / name).write_bytes(data)
+    arguments = ["tokenizer", "compile", str(tmp_path / name), "--out", str(tmp_path / "x.tok2")]
+    assert run(arguments) == 3
+    assert code in capsys.readouterr().err
+    assert not (tmp_path / "x.tok2").exists()
+
+
 def test_damage_is_named(root: Path, capsys: Capture) -> None:
     compiled(root, root / "a.tok2", capsys)
     block = Block((root / "a.tok2").read_bytes())

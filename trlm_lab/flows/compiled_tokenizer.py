@@ -13,15 +13,19 @@ from trlm_lab.errors import (
     Bpe1Error,
     BtokError,
     OutputIsInputError,
+    Tok2CompileError,
     Tok2Error,
     TokenizerFileError,
 )
+from trlm_lab.flows.tokenizer_requests import TokenizerFile
 from trlm_lab.flows.tokenizer_section import Role, compiled_template, file_roles
 from trlm_lab.pack.artifact_file import map_file
 from trlm_lab.slm.read import open_slm
 from trlm_lab.text import Tokenizer, read_tokenizer
 from trlm_lab.text.slm1 import bpe1_tokenizer, btok_tokenizer, read_bpe1, read_btok
 from trlm_lab.text.tok2 import MAGIC, read_tok2, write_tok2
+
+_KINDS = ("tokenizer.json", "BTOK", "BPE1")
 
 
 def tokenizer_block(path: Path) -> memoryview:
@@ -91,14 +95,14 @@ def compile_file(path: Path, out: Path) -> dict[str, Any]:
 
     Raises:
         OutputIsInputError: `out` is the file itself.
-        Tok2CompileError: TOK2 has no room for it.
+        PathMissingError: nothing is there.
+        Tok2CompileError: a file of another kind, or more than TOK2 holds.
         TemplateUnsupportedError and its neighbours: the template is outside the subset.
     """
     file = path / "tokenizer.json" if path.is_dir() else path
     if out.resolve() == file.resolve():
         raise OutputIsInputError(where=str(out))
-    tokenizer = read_small(file) if file.exists() else None
-    tokenizer = tokenizer or read_tokenizer(strict_json.load_object(file))
+    tokenizer = _source(file)
     roles: list[Role] = []
     template = b""
     if path.is_dir():
@@ -115,3 +119,11 @@ def compile_file(path: Path, out: Path) -> dict[str, Any]:
         "roles": [list(role) for role in roles],
         "template_bytes": len(template),
     }
+
+
+def _source(file: Path) -> Tokenizer:
+    kind = TokenizerFile.at(file).kind
+    if kind not in _KINDS:
+        limit = f"tokenizers of {', '.join(_KINDS)}"
+        raise Tok2CompileError(where=str(file), what="the file", got=kind, limit=limit)
+    return read_small(file) or read_tokenizer(strict_json.load_object(file))
