@@ -69,7 +69,9 @@ class ChatRuntime:
 def chat_error(host: Host, where: str) -> TrlmError:
     """The runtime's last error as the exception that the Python renderer raises."""
     error = last_error(host)
-    make = _ERRORS.get(error.facts["error_name"]) if isinstance(error, RuntimeRefusedError) else None
+    make = (
+        _ERRORS.get(error.facts["error_name"]) if isinstance(error, RuntimeRefusedError) else None
+    )
     if make is None:
         return error
     line = re.fullmatch(r"line \d+", error.where)

@@ -15,7 +15,7 @@ from trlm_lab.chat.methods import call_method
 from trlm_lab.chat.owned_text import TEMPLATE, SafeText, Text, as_prefix, joined, of
 from trlm_lab.chat.sequence_filters import FILTERS
 from trlm_lab.chat.state import State
-from trlm_lab.chat.values import GlobalFunction, Macro, Undefined
+from trlm_lab.chat.values import GlobalFunction, Loop, Macro, Undefined
 from trlm_lab.errors import TemplateEvaluationError, TemplateUnsupportedError, TrlmError
 
 #: What Python raises for operations that the source refuses at run time.
@@ -182,7 +182,9 @@ def _slice(state: State, node: Node) -> Any:
     parts = [None if part is None else evaluate(state, part) for part in node[3:6]]
     if isinstance(held, (str, list, tuple)):
         state.budget.text(len(held))
-    return item(held, slice(*parts))
+    if isinstance(held, Loop):
+        raise TypeError("'loop' object is not subscriptable")
+    return held[slice(*parts)]
 
 
 def _named(state: State, names: list[str], indexes: list[int]) -> dict[str, Any]:

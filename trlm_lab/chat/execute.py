@@ -144,7 +144,7 @@ def _scope(state: State, node: Node) -> None:
 def _for(state: State, node: Node) -> None:
     _, _, target, over, test, hidden, body, other, other_hidden = node
     items = _chosen(state, target, evaluate(state, over), test)
-    loop = Loop(items, 0)
+    loop, completed = Loop(items, 0), False
     for at, value in enumerate(items):
         loop.index0 = at
         with _inside(state, hidden) as scope:
@@ -152,11 +152,13 @@ def _for(state: State, node: Node) -> None:
             _assign(state, target, value)
             try:
                 execute(state, body)
+                completed = True
             except _Continue:
                 continue
             except _Break:
-                return
-    if not items and other is not None:
+                break
+    # The source writes `else` where no round came to its end, and not only where there was none.
+    if not completed and other is not None:
         with _inside(state, other_hidden):
             execute(state, other)
 

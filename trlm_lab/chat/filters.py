@@ -8,6 +8,7 @@ from typing import Any
 
 from trlm_lab.chat import text_operations as ops
 from trlm_lab.chat.budget import Budget
+from trlm_lab.chat.lazy import depth_of
 from trlm_lab.chat.lookup import to_text
 from trlm_lab.chat.methods import replaced
 from trlm_lab.chat.owned_text import EMPTY, SafeText, Text, of, owner_of
@@ -34,18 +35,30 @@ def _tojson(
     sort_keys: bool = False,
 ) -> Text:
     """Python's `json.dumps` with the source's defaults: `", "` and `": "`, no ASCII escapes."""
+    before = b.steps
     b.weigh(value)
-    if isinstance(indent, int):
-        b.text(max(0, indent) * 64)
+    parts = b.steps - before
+    pair = _separators(separators, indent is not None)
+    width = len(indent) if isinstance(indent, str) else max(0, indent or 0)
+    b.text((width * depth_of(value) + len(pair[0]) + len(pair[1])) * parts)
     made = json.dumps(
         value,
         ensure_ascii=bool(ensure_ascii),
         indent=indent,
-        separators=separators,
+        separators=pair,
         sort_keys=bool(sort_keys),
     )
     b.text(len(made))
     return of(made, owner_of(value))
+
+
+def _separators(given: Any, lines: bool) -> tuple[str, str]:
+    if given is None:
+        return ("," if lines else ", ", ": ")
+    between, behind = given
+    if not isinstance(between, str) or not isinstance(behind, str):
+        raise TypeError("separators are texts")
+    return between, behind
 
 
 def _default(value: Any, b: Budget, default_value: Any = EMPTY, boolean: Any = False) -> Any:
@@ -86,6 +99,8 @@ def _round(value: Any, b: Budget, precision: int = 0, method: str = "common") ->
 
     if method not in {"common", "ceil", "floor"}:
         raise ValueError("method must be common, ceil or floor")
+    if not isinstance(value, (int, float)) or not isinstance(precision, int):
+        raise TypeError("round() takes a number and an integer")
     if abs(precision) > _MAX_PRECISION:
         raise ValueError("precision beyond a float's")
     if method != "common" and not 0 <= precision <= _EXACT_POWER:
@@ -98,7 +113,9 @@ def _round(value: Any, b: Budget, precision: int = 0, method: str = "common") ->
 
 def _indent(value: Any, b: Budget, width: Any = 4, first: Any = False, blank: Any = False) -> Text:
     text = to_text(value, b)
-    pad = len(width) if isinstance(width, str) else width
+    if not isinstance(width, (int, Text)):
+        raise TypeError("indent() takes a number or a text")
+    pad = len(width) if isinstance(width, Text) else width
     b.text(len(text) + max(0, pad) * (len(str.splitlines(text)) + 1))
     return ops.indent(text, width, bool(first), bool(blank))
 

@@ -37,6 +37,11 @@ def bound_depth(value: Any) -> None:
         _depth(value, limits.MAX_VALUE_DEPTH, {})
 
 
+def depth_of(value: Any) -> int:
+    """How many lists and objects lie within each other, at most twice what a name may hold."""
+    return _depth(value, 2 * limits.MAX_VALUE_DEPTH + limits.MAX_NODE_DEPTH, {})
+
+
 def _depth(value: Any, room: int, known: dict[int, int]) -> int:
     parts = _parts(value)
     if parts is None:

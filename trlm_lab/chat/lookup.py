@@ -117,9 +117,11 @@ def key_of(value: Any) -> Any:
     """A value about to be hashed.
 
     Raises:
-        TemplateUnsupportedError: a tuple in a tuple; the source hashes it part by part.
+        TemplateUnsupportedError: a tuple in a tuple, which the source hashes part by part; a view.
     """
-    if isinstance(value, tuple) and any(isinstance(part, tuple) for part in value):
+    if isinstance(value, VIEWS):
+        raise TemplateUnsupportedError(construct="a view of an object as a key")
+    if isinstance(value, tuple) and any(isinstance(part, (tuple, *VIEWS)) for part in value):
         raise TemplateUnsupportedError(construct="a tuple within a tuple as a key")
     return value
 

@@ -141,6 +141,12 @@ def _item(table: Table, node: Any) -> int:
     held = expression(table, node.node)
     if isinstance(node.arg, nodes.Slice):
         arg = node.arg
+        plain = node.node
+        if isinstance(plain, nodes.Dict) or (
+            isinstance(plain, nodes.Const) and not isinstance(plain.value, str)
+        ):
+            # The source folds this one away before it would fail.
+            table.refuse("a slice of a constant", node)
         parts = [
             None if p is None else expression(table, p) for p in (arg.start, arg.stop, arg.step)
         ]

@@ -82,6 +82,8 @@ def _rsplit(text: Text, b: Budget, sep: str | None = None, maxsplit: int = -1) -
 
 
 def _splitlines(text: Text, b: Budget, keepends: bool = False) -> list[Text]:
+    if not isinstance(keepends, int):
+        raise TypeError("splitlines() takes a truth value")
     return _counted(ops.splitlines(text, keepends), b)
 
 

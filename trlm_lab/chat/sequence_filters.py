@@ -13,7 +13,7 @@ from trlm_lab.chat import text_operations as ops
 from trlm_lab.chat.arithmetic import add_up
 from trlm_lab.chat.budget import Budget
 from trlm_lab.chat.filters import FILTERS as VALUE_FILTERS
-from trlm_lab.chat.is_tests import run_test
+from trlm_lab.chat.is_tests import run_test, weigh_compared
 from trlm_lab.chat.lazy import Lazy
 from trlm_lab.chat.lookup import item, key_of, to_text
 from trlm_lab.chat.methods import join_pieces
@@ -96,8 +96,8 @@ def _sort(
     getters = [_getter(field, folded=not case_sensitive) for field in fields]
     held = list(walked(value, b))
     b.charge(len(held) * max(1, len(held).bit_length()))
-    one = getters[0] if len(getters) == 1 else lambda v: [get(v) for get in getters]
-    return sorted(held, key=_weighed(one, b), reverse=bool(reverse))
+    parts = [_weighed(get, b) for get in getters]
+    return sorted(held, key=lambda v: [get(v) for get in parts], reverse=bool(reverse))
 
 
 def _weighed(get: Callable[[Any], Any], b: Budget) -> Callable[[Any], Any]:
@@ -105,7 +105,7 @@ def _weighed(get: Callable[[Any], Any], b: Budget) -> Callable[[Any], Any]:
 
     def weighed(value: Any) -> Any:
         key = get(value)
-        b.weigh(key)
+        weigh_compared("lt", key, None, b)
         return key
 
     return weighed

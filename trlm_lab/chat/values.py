@@ -70,7 +70,7 @@ class Namespace:
         self.held = held
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class GlobalFunction:
     """A function that the source framework provides by name."""
 

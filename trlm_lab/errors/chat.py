@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trlm_lab.errors.root import InfrastructureError, Refused
+from trlm_lab.errors.root import Refused
 
 
 class TemplateSourceError(Refused):
@@ -77,11 +77,3 @@ class DoubleInsertionError(Refused):
     code = "DOUBLE_INSERTION"
     rule = "{token} would be inserted twice: {detail}"
     fix = "let one owner insert it: encode the rendered text without the post-processor's tokens"
-
-
-class RenderNotSupportedError(InfrastructureError):
-    """A renderer that this version does not have yet."""
-
-    code = "NOT_SUPPORTED"
-    rule = "the template engine {engine!r} is not part of this version"
-    fix = "use jinja (the source's own renderer) or python (the compiled template)"

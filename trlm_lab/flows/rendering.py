@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,13 @@ from trlm_lab.errors import (
     ChatInputError,
     JsonError,
     PathMissingError,
-    RenderNotSupportedError,
     TemplateSourceError,
     TrlmError,
     UnknownNameError,
 )
 from trlm_lab.text import text_of
 
-HERE = ("jinja", "python")
-PLANNED = ("native", "wasm")
+ENGINES = ("jinja", "native", "python", "wasm")
 _OWN = frozenset({"messages", "tools", "documents", "add_generation_prompt", "variables"})
 
 Row = dict[str, Any]
@@ -32,26 +31,35 @@ def open_engine(template: Path, engine: str) -> Callable[[chat.Conversation], Ro
 
     Raises:
         UnknownNameError: no such engine.
-        RenderNotSupportedError: `native` and `wasm`, until they exist.
         PathMissingError, TemplateSourceError, TemplateUnsupportedError, TemplateLimitError.
+        InfrastructureError: `native` or `wasm` is not here.
     """
-    if engine in PLANNED:
-        raise RenderNotSupportedError(where="--engine", engine=engine)
-    if engine not in HERE:
-        known = ", ".join((*HERE, *PLANNED))
+    if engine not in ENGINES:
+        known = ", ".join(ENGINES)
         raise UnknownNameError(where="--engine", kind="engine", name=engine, known=known)
     if not template.exists():
         raise PathMissingError(where=str(template))
     source, name = read_plain(template), template.name
-    return _by_source(source, name) if engine == "jinja" else _by_compiled(source, name)
+    return _by_source(source, name) if engine == "jinja" else _by_compiled(source, name, engine)
 
 
-def _by_compiled(source: bytes, name: str) -> Callable[[chat.Conversation], Row]:
+def _renderer(ir: chat.TemplateIR, name: str, engine: str) -> Callable[..., chat.Rendered]:
+    """The compiled template in one of the three renderers that know nothing else."""
+    if engine == "python":
+        return partial(chat.render, ir, where=name)
+    from trlm_lab.backends.abi_chat import native_chat, wasmtime_chat
+
+    start = native_chat if engine == "native" else wasmtime_chat
+    return start(ir.encoded, where=name).render
+
+
+def _by_compiled(source: bytes, name: str, engine: str) -> Callable[[chat.Conversation], Row]:
     compiled = chat.compile_template(source, where=name)
     contract = chat.derive_contract(compiled.ir)
+    render = _renderer(compiled.ir, name, engine)
 
     def answer(given: chat.Conversation) -> Row:
-        rendered = chat.render(compiled.ir, given, where=name)
+        rendered = render(given)
         row: Row = {"text": rendered.text, "ownership": [list(r) for r in rendered.ownership]}
         found = chat.findings(given.messages, rendered, contract)
         return {**row, "findings": found} if found else row

@@ -213,7 +213,7 @@ fn for_loop(state: &mut State<'_>, held: &For) -> Result<Flow> {
     let items = Rc::new(List::new(chosen(state, held, &over)?));
     state.run.loops.push(Loop { items: Rc::clone(&items), index0: 0, changed: None });
     let at = state.run.loops.len() - 1;
-    let name = Rc::from("loop");
+    let (name, mut completed) = (Rc::from("loop"), false);
     for (index0, item) in items.items().iter().enumerate() {
         state.run.loops[at].index0 = index0;
         let flow = inside(state, &held.hidden, |state| {
@@ -221,12 +221,14 @@ fn for_loop(state: &mut State<'_>, held: &For) -> Result<Flow> {
             assign(state, held.target, item.clone())?;
             execute(state, held.body)
         })?;
+        completed = completed || flow == Flow::Next;
         if flow == Flow::Break {
-            return Ok(Flow::Next);
+            break;
         }
     }
+    // The source writes `else` where no round came to its end, and not only where there was none.
     match held.other {
-        Some(other) if items.len() == 0 => {
+        Some(other) if !completed => {
             inside(state, &held.other_hidden, |state| execute(state, other))
         }
         _ => Ok(Flow::Next),

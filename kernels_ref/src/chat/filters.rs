@@ -218,6 +218,9 @@ fn round(value: &Value, given: &Arguments, _: &mut Run) -> Result<Value> {
         Some(_) => return refused("ValueError: method must be common, ceil or floor"),
     };
     let places = integer(precision, 0)?;
+    if value.as_int().is_none() && !matches!(value, Value::Float(..)) {
+        return ill_typed("a rounding", value.kind());
+    }
     if places.abs() > MAX_PRECISION {
         return refused("ValueError: precision beyond a float's");
     }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::chat::error::{refused, unsupported};
+use crate::chat::error::{ill_typed, refused, unsupported};
 use crate::chat::key::key_of;
 use crate::chat::number_text::{read_int, Read};
 use crate::chat::state::Run;
@@ -140,22 +140,19 @@ fn place(at: i128, held: &Value) -> Option<usize> {
     Some(at).filter(|&at| at < len)
 }
 
-/// `held[start:stop:step]`; what cannot be cut is undefined.
+/// `held[start:stop:step]`.
 pub fn cut(held: &Value, parts: &[Value; 3], run: &mut Run) -> Result<Value> {
     let len = match held {
         Value::Text(text) => text.len(),
         Value::List(list) | Value::Tuple(list) => list.len(),
         Value::Range(range) => range.len,
         Value::Undefined(what) => return missing(what),
-        _ => return Ok(absent(held, "slice")),
+        _ => return ill_typed("a slice", held.kind()),
     };
     if !matches!(held, Value::Range(_)) {
         run.budget.text(len as u64)?;
     }
-    let bounds = match Bounds::of(parts, len)? {
-        Some(bounds) => bounds,
-        None => return Ok(absent(held, "slice")),
-    };
+    let bounds = Bounds::of(parts, len)?;
     Ok(match held {
         Value::Text(text) => Value::Text(bounds.of_text(text)?),
         Value::List(list) => Value::list(bounds.of_items(list.items())),
@@ -178,28 +175,25 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// Clipped to a length; None where a part is no integer.
-    fn of(parts: &[Value; 3], len: usize) -> Result<Option<Bounds>> {
-        let whole = |part: &Value| match part {
-            Value::None => Some(None),
-            part => part.as_int().map(Some),
+    /// Clipped to a length.
+    fn of(parts: &[Value; 3], len: usize) -> Result<Bounds> {
+        let whole = |part: &Value| match (part, part.as_int()) {
+            (Value::None, _) => Ok(None),
+            (_, Some(at)) => Ok(Some(at)),
+            _ => ill_typed("a place", part.kind()),
         };
-        let step = match whole(&parts[2]) {
-            None => return Ok(None),
-            Some(Some(0)) => return refused("ValueError: slice step cannot be zero"),
-            Some(step) => step.unwrap_or(1),
-        };
+        let step = whole(&parts[2])?.unwrap_or(1);
+        if step == 0 {
+            return refused("ValueError: slice step cannot be zero");
+        }
         let (lower, upper) = if step > 0 { (0, len as i128) } else { (-1, len as i128 - 1) };
         let clipped = |at: i128| (if at < 0 { at + len as i128 } else { at }).max(lower).min(upper);
-        let (start, stop) = match (whole(&parts[0]), whole(&parts[1])) {
-            (Some(start), Some(stop)) => (start, stop),
-            _ => return Ok(None),
-        };
+        let (start, stop) = (whole(&parts[0])?, whole(&parts[1])?);
         let (first, last) = if step > 0 { (lower, upper) } else { (upper, lower) };
         let (start, stop) = (start.map_or(first, clipped), stop.map_or(last, clipped));
         let span = if step > 0 { stop - start } else { start - stop };
         let len = if span > 0 { (span - 1) / step.abs() + 1 } else { 0 };
-        Ok(Some(Bounds { start, stop, step, len: len as usize }))
+        Ok(Bounds { start, stop, step, len: len as usize })
     }
 
     fn places(&self) -> impl Iterator<Item = usize> + Clone + '_ {

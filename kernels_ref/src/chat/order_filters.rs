@@ -35,12 +35,13 @@ pub fn sorted<T: Clone>(
     Ok(from)
 }
 
-/// Before anything compares the parts of a key.
-fn weigh(key: &Value, run: &mut Run) -> Result<()> {
+/// A key whose parts are counted before anything compares them.
+fn weighed(key: Value, run: &mut Run) -> Result<Value> {
     if matches!(key, Value::View(..)) {
         return unsupported("a comparison of a view of an object");
     }
-    run.budget.weigh(key)
+    run.budget.weigh(&key)?;
+    Ok(key)
 }
 
 fn sorted_by(
@@ -51,9 +52,7 @@ fn sorted_by(
 ) -> Result<Value> {
     let mut rows = Vec::with_capacity(items.len());
     for item in items {
-        let key = key(&item, run)?;
-        weigh(&key, run)?;
-        rows.push((key, item));
+        rows.push((key(&item, run)?, item));
     }
     let rows = sorted(rows, |a, b| {
         let (a, b) = if reverse { (b, a) } else { (a, b) };
@@ -89,12 +88,9 @@ pub fn sort(value: &Value, given: &Arguments, run: &mut Run) -> Result<Value> {
     let held = collected(value, run)?;
     charge_sort(held.len(), run)?;
     let reverse = truth(&reverse, run);
-    sorted_by(held, run, reverse, |item, run| match &getters[..] {
-        [one] => one.get(item, run),
-        many => {
-            let keys = many.iter().map(|getter| getter.get(item, run));
-            keys.collect::<Result<Vec<Value>>>().map(Value::list)
-        }
+    sorted_by(held, run, reverse, |item, run| {
+        let keys = getters.iter().map(|getter| weighed(getter.get(item, run)?, run));
+        keys.collect::<Result<Vec<Value>>>().map(Value::list)
     })
 }
 
@@ -116,7 +112,7 @@ pub fn dict_sort(value: &Value, given: &Arguments, run: &mut Run) -> Result<Valu
     let pairs = (0..dict.len()).map(|row| ViewKind::Items.item(dict, row)).collect();
     let reverse = truth(&reverse, run);
     sorted_by(pairs, run, reverse, |pair, run| match pair {
-        Value::Tuple(pair) => getter.get(&pair.items()[at], run),
+        Value::Tuple(pair) => weighed(getter.get(&pair.items()[at], run)?, run),
         other => Ok(other.clone()),
     })
 }
@@ -131,8 +127,7 @@ pub fn extreme(value: &Value, given: &Arguments, run: &mut Run, best: Comparison
     let getter = Getter::plain(attribute.as_ref())?.folded(!truth(&exact, run));
     let mut found: Option<(Value, Value)> = None;
     for item in held {
-        let key = getter.get(&item, run)?;
-        weigh(&key, run)?;
+        let key = weighed(getter.get(&item, run)?, run)?;
         let better = match &found {
             None => true,
             Some((known, _)) => ordered(best, &key, known)?,

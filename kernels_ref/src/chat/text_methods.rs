@@ -1,6 +1,6 @@
 //! Methods of texts.
 
-use crate::chat::arguments::{place, required, Arguments};
+use crate::chat::arguments::{integer, place, required, Arguments};
 use crate::chat::error::{ill_typed, refused};
 use crate::chat::filters::stripped_set;
 use crate::chat::lazy::Walk;
@@ -231,7 +231,7 @@ fn split(text: &Text, given: &Arguments, run: &mut Run, back: bool) -> Result<Va
 
 fn split_lines(text: &Text, given: &Arguments, run: &mut Run) -> Result<Value> {
     let [keep] = given.bound(["keepends"])?;
-    let keep = keep.map_or(false, |keep| run.truth(&keep));
+    let keep = integer(keep, 0)? != 0;
     listed(ops::split_lines(text, keep)?, run)
 }
 

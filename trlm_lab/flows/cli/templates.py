@@ -19,7 +19,9 @@ def register(app: typer.Typer) -> None:
 
 def render(
     template: Annotated[Path, typer.Option(help="A chat template (Jinja source).")],
-    engine: Annotated[str, typer.Option(help="jinja (the source's own), python.")] = "python",
+    engine: Annotated[
+        str, typer.Option(help="jinja (the source's own), python, native, wasm.")
+    ] = "python",
     json: Json = False,
 ) -> int:
     """Render conversations, JSON lines from standard input to standard output."""
