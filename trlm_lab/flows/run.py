@@ -32,6 +32,7 @@ from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.planted import Planted, plant
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.reviewed_source import hub_rules, kept_reviewed, load_resolutions
+from trlm_lab.flows.tokenizer_profiles import tokenizer_node
 from trlm_lab.flows.views import register as show_records
 from trlm_lab.flows.workspace import Workspace
 
@@ -103,11 +104,8 @@ class Run:
         file = self.source.snapshot.file("tokenizer.json")
         if file is None:
             return ""
-        return self.ws.store.add(
-            "tokenizer_profile",
-            {"file": "tokenizer.json", "sha256": file.sha256},
-            [self.source.nodes["source_tree"]],
-        )
+        tree = self.source.nodes["source_tree"]
+        return tokenizer_node(self.ws.store, self.source.root, file.sha256, tree)
 
     @cached_property
     def model_dirs(self) -> dict[str, Path]:

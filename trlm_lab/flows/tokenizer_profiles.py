@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab.base.records.tokenizer_profile import TokenizerProfile
-from trlm_lab.errors import ProfileUnsupportedError
+from trlm_lab.errors import ProfileUnsupportedError, Refused
 from trlm_lab.flows.tokenizer_engines import read_reference
 from trlm_lab.flows.tokenizer_requests import TokenizerFile
+from trlm_lab.receipts import ReceiptStore
 from trlm_lab.text import Tokenizer
 from trlm_lab.text.profile import UNICODE, profile_of
 from trlm_lab.text.tables import ENGINE
@@ -33,6 +34,25 @@ class Profiled:
         """JSON-ready row."""
         named = {"profile_id": self.profile.profile_id, "file_sha256": self.file_sha256}
         return {**named, "profile": self.profile.to_map()}
+
+
+def tokenizer_node(store: ReceiptStore, root: Path, sha256: str, tree: str) -> str:
+    """The node of the tokenizer.json below `root`; without profile where the reference refuses it.
+
+    Args:
+        store: where the node and its profile go.
+        root: the directory of the snapshot.
+        sha256: of the file, as the snapshot has it.
+        tree: the node of the source tree.
+    """
+    facts = {"file": "tokenizer.json", "sha256": sha256}
+    try:
+        profile = profile_file(root / "tokenizer.json").profile
+    except Refused:
+        return store.add("tokenizer_profile", facts, [tree])
+    blob = store.put_value(profile.to_map())
+    facts |= {"profile_id": profile.profile_id, "profile_blob": blob}
+    return store.add("tokenizer_profile", facts, [tree])
 
 
 def profile_file(path: Path) -> Profiled:

@@ -7,6 +7,7 @@ from typing import Any
 
 from trlm_lab.base import canon
 from trlm_lab.base.document_names import is_card, is_licence
+from trlm_lab.base.records.tokenizer_profile import TokenizerProfile
 from trlm_lab.flows.verification_dossier import Dossier
 
 
@@ -109,6 +110,18 @@ def _probe(dossier: Dossier, node_id: str) -> None:
         _same(dossier, node_id, "watched", held[0])
 
 
+def _tokenizer(dossier: Dossier, node_id: str) -> None:
+    """The file is one of the source tree, and the profile a whole record."""
+    facts = dossier.graph.node(node_id).metadata
+    tree = dossier.graph.child(node_id, "source_tree")
+    rows = [dossier.graph.node(f).metadata for f in dossier.graph.children(tree, "file")]
+    held = [row["sha256"] for row in rows if row["path"] == facts["file"].encode()]
+    _same(dossier, node_id, "sha256", held[0] if held else None)
+    if "profile_blob" in facts:
+        profile = TokenizerProfile.from_map(dossier.graph.value(node_id, "profile_blob"))
+        _same(dossier, node_id, "profile_id", profile.profile_id)
+
+
 _CHECKS: dict[str, Callable[[Dossier, str], None]] = {
     "effective_config": _config,
     "ledger": _ledger,
@@ -117,6 +130,7 @@ _CHECKS: dict[str, Callable[[Dossier, str], None]] = {
     "oracle_run": _trace,
     "comparison": _comparison,
     "source_tree": _source_tree,
+    "tokenizer_profile": _tokenizer,
     "conflict": _conflict,
     "licence": _licence,
     "inspection": _inspection,

@@ -119,7 +119,12 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
             "acquisition conflict source_defaults resolution*",
         ),
     ),
-    "tokenizer_profile": (Shape({"file": "text", "sha256": ID}, "source_tree"),),
+    "tokenizer_profile": (
+        Shape({"file": "text", "sha256": ID}, "source_tree"),
+        Shape(
+            {"file": "text", "sha256": ID, "profile_id": ID, "profile_blob": BLOB}, "source_tree"
+        ),
+    ),
     "quant_profile": (Shape({"name": "text", "profile_blob": BLOB}),),
     "ledger": (Shape({"ledger_id": ID, "ledger_blob": BLOB}, "source_tree effective_config"),),
     "artifact": (
