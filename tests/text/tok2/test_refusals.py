@@ -10,6 +10,7 @@ import pytest
 from tests.text.tok2.blocks import Block, compiled, patched, resealed
 from trlm_lab.errors import Tok2Error
 from trlm_lab.text.tok2 import read_tok2
+from trlm_lab.text.tok2.front_coding import CodingError, coded, decoded
 from trlm_lab.text.tok2.numbers import NONE, SECTIONS
 
 BPE, UNIGRAM, WORDS, NODES = "ignore_merges", "unigram_bytes", "word_piece", "pattern"
@@ -294,6 +295,18 @@ def test_section(case: str) -> None:
         assert found.where == f"byte {block.offset(section) + at}"
     elif at:
         assert found.where == f"byte {at}"
+
+
+def test_a_small_file_that_stands_for_much() -> None:
+    """Tokens that share 65,000 bytes with the one before: the sum is bounded before it is held."""
+    count = 2000
+    rows = [b"a" * 65_000 + struct.pack(">H", 0x2121 + index) for index in range(count)]
+    starts, data = coded(sorted(rows))
+    assert len(data) < 10_000_000
+    with pytest.raises(CodingError) as refused:
+        decoded(count, starts.tolist(), data)
+    assert refused.value.field == "the tokens so far"
+    assert (1 << 26) < refused.value.got <= (1 << 26) + 65_002
 
 
 def test_a_byte_between_sections() -> None:

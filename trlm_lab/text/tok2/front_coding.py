@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trlm_lab.text.tok2.hashing import Numbers
-from trlm_lab.text.tok2.numbers import BLOCK, MAX_TOKEN_BYTES
+from trlm_lab.text.tok2.numbers import BLOCK, MAX_TOKEN_BYTES, MAX_VOCABULARY_BYTES
 
 
 class CodingError(ValueError):
@@ -43,7 +43,7 @@ def decoded(count: int, starts: Sequence[int], data: bytes) -> list[bytes]:
         CodingError: not in the one form, or not in ascending order; `at` counts within `data`.
     """
     tokens: list[bytes] = []
-    at, before = 0, b""
+    at, before, total = 0, b"", 0
     for position in range(count):
         first = position % BLOCK == 0
         if first and starts[position // BLOCK] != at:
@@ -58,7 +58,9 @@ def decoded(count: int, starts: Sequence[int], data: bytes) -> list[bytes]:
         token = before[:shared] + data[at : at + rest]
         if position:
             _require_order(token, before, 0 if first else shared, begin, whole=first)
-        at += rest
+        at, total = at + rest, total + len(token)
+        if total > MAX_VOCABULARY_BYTES:
+            raise CodingError(begin, "the tokens so far", total, f"at most {MAX_VOCABULARY_BYTES}")
         tokens.append(token)
         before = token
     if at != len(data):

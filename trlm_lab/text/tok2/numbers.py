@@ -26,6 +26,8 @@ MAX_FILE = 1 << 30
 MAX_TOKENS = MAX_IDS = MAX_MERGES = 1 << 24
 MAX_ADDED = 1 << 20
 MAX_TOKEN_BYTES = 65_535
+#: Of all tokens together; front coding stands for far more than it takes.
+MAX_VOCABULARY_BYTES = 1 << 26
 MAX_STRING_BYTES = 1 << 20
 MAX_NODES = MAX_PIECES = 65_536
 MAX_STAGES = 256

@@ -29,6 +29,7 @@ from trlm_lab.text.tok2.numbers import (
     MAX_MERGES,
     MAX_TOKEN_BYTES,
     MAX_TOKENS,
+    MAX_VOCABULARY_BYTES,
     MODELS,
     NONE,
 )
@@ -60,6 +61,7 @@ class Vocabulary:
         require(id_limit, MAX_IDS, "the largest id and 1")
         rows = sorted((utf8(text, "a token"), number) for text, number in texts.items())
         require(max((len(data) for data, _ in rows), default=0), MAX_TOKEN_BYTES, "a token")
+        require(sum(len(data) for data, _ in rows), MAX_VOCABULARY_BYTES, "all tokens together")
         merges = model.merges if isinstance(model, Bpe) else {}
         require(len(merges), MAX_MERGES, "the number of merges")
         highest = max((rank for rank, _ in merges.values()), default=-1)
