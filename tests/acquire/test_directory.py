@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from trlm_lab import errors
-from trlm_lab.acquire import HubRules, TreeProfile, acquire, directory_tree, export_snapshot
+from trlm_lab.acquire import HubRules, TreeProfile, acquire, directory_tree, export_snapshot, shards
 from trlm_lab.acquire.tree_profile import Permission
 
 CONFIG = b'{"model_type": "llama"}'
@@ -101,6 +101,18 @@ def test_shards_without_index_are_refused(model: Path) -> None:
     sharded(model, **GOOD_MAP)
     (model / "model.safetensors.index.json").unlink()
     with pytest.raises(errors.ShardError, match="without model"):
+        acquire(str(model))
+
+
+@pytest.mark.parametrize(
+    ("tail", "words"),
+    [(b" " * shards.MAX_INDEX_BYTES, "the limit is 16777216"), (b"," * 3_000_001, "stand in it")],
+)
+def test_an_index_beyond_its_limits_is_refused(model: Path, tail: bytes, words: str) -> None:
+    sharded(model, **GOOD_MAP)
+    index = model / "model.safetensors.index.json"
+    index.write_bytes(index.read_bytes() + tail)
+    with pytest.raises(errors.JsonError, match=words):
         acquire(str(model))
 
 
