@@ -2,7 +2,15 @@
 
 from typing import Any
 
-from tests.text.constructed import added, bpe, byte_bpe, unigram, word_level, word_piece
+from tests.text.constructed import (
+    added,
+    bpe,
+    byte_bpe,
+    document,
+    unigram,
+    word_level,
+    word_piece,
+)
 
 BEHAVIOURS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 QWEN = (
@@ -152,6 +160,9 @@ MODELS: dict[str, Any] = {
     "word_level": word_level(["hello", "world", "a", "b", ",", "1"]),
 }  # fmt: skip
 
+#: Scalars alone: every place where a stage cuts or changes something shows in the offsets.
+SCALARS = bpe([], first=["[U]"], unk_token="[U]")
+
 TEMPLATE = kind(
     "TemplateProcessing",
     single=[{"SpecialToken": {"id": "[C]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
@@ -191,3 +202,24 @@ DECODERS: dict[str, Any] = {
     "ReplaceRegex": replaced({"Regex": "l+"}, "L"),
     "Fuse": kind("Fuse"),
 }
+
+
+def assembled(
+    model: str = "scalars",
+    *,
+    normalizer: str = "none",
+    pre_tokenizer: str = "none",
+    post_processor: str = "none",
+    decoder: str = "none",
+    added_tokens: bool = True,
+) -> dict[str, Any]:
+    """A tokenizer.json of components by their names here, with or without the added tokens."""
+    models = {"scalars": SCALARS, "words": word_level(["a"])} | MODELS
+    return document(
+        models[model],
+        normalizer=NORMALIZERS[normalizer],
+        pre_tokenizer=PRE_TOKENIZERS[pre_tokenizer],
+        post_processor=POST_PROCESSORS[post_processor],
+        decoder=DECODERS[decoder],
+        added_tokens=ADDED if added_tokens else [],
+    )

@@ -4,6 +4,7 @@ import unicodedata
 from typing import Any
 
 from trlm_lab.text.byte_chars import CHARS
+from trlm_lab.text.vectors.texts import EMOJI, SCRIPTS
 
 BYTE_VOCAB = {char: number for number, char in enumerate(CHARS)}
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
@@ -74,32 +75,6 @@ def word_level(words: list[str]) -> dict[str, Any]:
 SPACES = [chr(c) for c in range(0x110000) if c in (0x85, 0x200B, 0xFEFF, 0x180E) or (
     not 0xD800 <= c < 0xE000 and chr(c).isspace()
 )]  # fmt: skip
-
-SCRIPTS = [
-    "Gr\xfc\xdfe aus K\xf6ln",
-    "\u0395\u03bb\u03bb\u03b7\u03bd\u03b9\u03ba\u03ac \u03b3\u03c1\u03ac\u03bc\u03bc\u03b1"
-    "\u03c4\u03b1",
-    "\u0421\u044a\u0435\u0448\u044c \u0435\u0449\u0451 \u044d\u0442\u0438\u0445 \u0431\u0443"
-    "\u043b\u043e\u043a",
-    "\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd",
-    "\u0627\u0644\u0633\u0644\u0627\u0645 \u0639\u0644\u064a\u0643\u0645 \u0661\u0662\u0663",
-    "\u0928\u092e\u0938\u094d\u0924\u0947 \u0926\u0941\u0928\u093f\u092f\u093e",
-    "\u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35\u0e0a\u0e32\u0e27\u0e42\u0e25\u0e01",
-    "\u3053\u3093\u306b\u3061\u306f\u4e16\u754c\u30ab\u30bf\u30ab\u30ca",
-    "\u4f60\u597d\uff0c\u4e16\u754c\u3002",
-    "\uc548\ub155\ud558\uc138\uc694 \uac01",
-    "\u10e5\u10d0\u10e0\u10d7\u10e3\u10da\u10d8",
-    "\u0540\u0561\u0575\u0565\u0580\u0565\u0576",
-    "\u1797\u17b6\u179f\u17b6\u1781\u17d2\u1798\u17c2\u179a",
-    "\u0ba4\u0bae\u0bbf\u0bb4\u0bcd",
-    "\u1019\u103c\u1014\u103a\u1019\u102c",
-]  # fmt: skip
-
-EMOJI = [
-    "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466",
-    "\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7", "\U0001f44d\U0001f3fd", "1\ufe0f\u20e3",
-    "\u2764\ufe0f", "\U0001f3f4\u200d\u2620\ufe0f", "\u260e\ufe0e", "\U0001f642\U0001f642",
-]  # fmt: skip
 
 CORPUS = [
     "", "a", "hello world", "  hello   world  ",

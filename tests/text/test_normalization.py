@@ -11,14 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.text.charsmaps import Writer
-from tests.text.components import ADDED, MODELS, NORMALIZERS, PRE_TOKENIZERS
-from tests.text.constructed import CORPUS, bpe, document
-from tests.text.source_engine import Pair
+from tests.text.components import SCALARS
+from tests.text.constructed import CORPUS, document
+from tests.text.source_engine import Pair, pair_of
 from trlm_lab.errors import TokenizerFieldError
 from trlm_lab.text import read_tokenizer, tables
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
-SCALARS = bpe([], first=["[U]"], unk_token="[U]")
 
 #: Keys that insert, remove, double, and end with the mark that a cluster begins with.
 RULES = {
@@ -41,7 +40,7 @@ def precompiled(table: str) -> dict[str, Any]:
 @pytest.mark.parametrize("form", FORMS)
 def test_all_that_decomposes(form: str) -> None:
     """Every scalar with a decomposition, a combining class or a composition, between others."""
-    pair = Pair(document(SCALARS, normalizer=NORMALIZERS[form]))
+    pair = pair_of(normalizer=form, added_tokens=False)
     chars = [chr(c) for c in (*tables.char_map("canonical"), *tables.char_map("compatible"))]
     chars += [
         *tables.numbers("combining"),
@@ -54,7 +53,7 @@ def test_all_that_decomposes(form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_marks_in_any_order(form: str) -> None:
-    pair = Pair(document(SCALARS, normalizer=NORMALIZERS[form]))
+    pair = pair_of(normalizer=form, added_tokens=False)
     draw = random.Random(form)
     marks = list(tables.numbers("combining"))
     bases = [
@@ -76,8 +75,7 @@ def test_precompiled() -> None:
     """Short clusters whole, long ones scalar by scalar, as the source cuts them."""
     pair = Pair(precompiled(Writer(RULES).encoded()))
     draw = random.Random(2)
-    for text in CORPUS:
-        pair.require_same(text)
+    pair.require_corpus()
     for _ in range(6000):
         text = "".join(draw.choices(MIXED, k=draw.randrange(1, 9)))
         if text.startswith(("a", "\u0301", "\u200b")):
@@ -129,14 +127,4 @@ PIPELINES = [
 @given(text=st.text(max_size=40) | st.lists(st.sampled_from(CORPUS), max_size=4).map("".join))
 def test_any_text(names: tuple[str, str, str], text: str) -> None:
     normal, cut, model = names
-    if names not in PAIRS:
-        PAIRS[names] = Pair(
-            document(
-                MODELS[model], normalizer=NORMALIZERS[normal], pre_tokenizer=PRE_TOKENIZERS[cut],
-                added_tokens=ADDED,
-            )
-        )  # fmt: skip
-    PAIRS[names].require_same(text)
-
-
-PAIRS: dict[tuple[str, str, str], Pair] = {}
+    pair_of(model, normalizer=normal, pre_tokenizer=cut).require_same(text)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.text.constructed import CORPUS, EMOJI, SCRIPTS, SPACES
+from tests.text.constructed import CORPUS, SPACES
 from tests.text.source_engine import Pair
+from trlm_lab.text.vectors.texts import EMOJI, SCRIPTS
 
 pytestmark = pytest.mark.model
 
