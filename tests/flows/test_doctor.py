@@ -56,3 +56,10 @@ def test_an_engine_that_is_missing(monkeypatch: pytest.MonkeyPatch, error: Excep
     assert not row["available"]
     assert row["fix"]
     assert document["missing"]["native-scalar"]
+
+
+def test_published_tokenizers() -> None:
+    rows = doctor.examine()["tokenizer_data"]
+    assert {"qwen3", "llama.cpp", "sentencepiece"} <= {row["name"] for row in rows}
+    for row in rows:
+        assert row["available"] != bool(row["fix"])

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from trlm_lab import __version__
+from trlm_lab.acquire.tokenizer_data import SCRIPT, TokenizerPackage, tokenizer_packages
 from trlm_lab.base.records import Availability
 from trlm_lab.errors import TrlmError
 from trlm_lab.flows.engines import ENGINES, runner
@@ -29,7 +30,8 @@ def examine() -> dict[str, Any]:
     """The document of `trlm doctor --json`.
 
     Every row of `engines` has the same five fields; `missing` says in words why an engine is not
-    here, `planned` what an engine that this version does not build waits for.
+    here, `planned` what an engine that this version does not build waits for, `tokenizer_data` which
+    published tokenizers are in the cache.
     """
     states = {name: _state(name) for name in ENGINES if ":" not in name}
     states["process:COMMAND"] = Availability(
@@ -46,6 +48,17 @@ def examine() -> dict[str, Any]:
         "engines": [_row(name, state) for name, state in states.items()],
         "missing": missing,
         "planned": planned,
+        "tokenizer_data": [_package_row(one) for one in tokenizer_packages().values()],
+    }
+
+
+def _package_row(package: TokenizerPackage) -> dict[str, Any]:
+    return {
+        "name": package.name,
+        "package": f"{package.package} {package.version}",
+        "available": package.is_here,
+        "bytes": package.size,
+        "fix": "" if package.is_here else f"{SCRIPT} {package.name}",
     }
 
 

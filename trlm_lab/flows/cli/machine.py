@@ -42,6 +42,16 @@ def doctor(json: Json = False) -> int:
     emit_table(rows, f"trlm_lab {document['trlm_lab']}, Python {document['python']}")
     planned = [{"engine": k, "waits for": v} for k, v in document["planned"].items()]
     emit_table(planned, "planned, not part of this version")
+    data = [
+        {
+            "published tokenizers": row["name"],
+            "here": "yes" if row["available"] else "no",
+            "package": row["package"],
+            "how to get it": row["fix"],
+        }
+        for row in document["tokenizer_data"]
+    ]
+    emit_table(data, "for tests and exactness runs")
     return 0
 
 

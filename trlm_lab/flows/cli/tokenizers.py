@@ -12,8 +12,15 @@ import typer
 
 from trlm_lab.flows.cli.runs import Json
 
-TokenizerFile = Annotated[Path, typer.Option("--tokenizer", help="A tokenizer.json.")]
-Engine = Annotated[str, typer.Option(help="hf (the source's library), python (the reference).")]
+TokenizerFile = Annotated[
+    Path, typer.Option("--tokenizer", help="tokenizer.json, GGUF, SentencePiece, TOK2 or .slm.")
+]
+Engine = Annotated[
+    str,
+    typer.Option(
+        help="python (the reference), native, wasm; hf, llama.cpp, sentencepiece (the sources)."
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
