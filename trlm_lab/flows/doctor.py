@@ -30,8 +30,8 @@ def examine() -> dict[str, Any]:
     """The document of `trlm doctor --json`.
 
     Every row of `engines` has the same five fields; `missing` says in words why an engine is not
-    here, `planned` what an engine that this version does not build waits for, `tokenizer_data` which
-    published tokenizers are in the cache.
+    here, `planned` what an engine that this version does not build waits for, `tokenizer_data`
+    which published tokenizers are in the cache.
     """
     states = {name: _state(name) for name in ENGINES if ":" not in name}
     states["process:COMMAND"] = Availability(
