@@ -81,7 +81,7 @@ class AbiTokenizer:
             where = (given.address, len(text), stretches.address, len(spans))
             count = self._host.call("trlm_text_encode", self._handle, *where, flags)
         if count >= _NEGATIVE:
-            raise text_error(last_error(self._host), len(text))
+            raise text_error(last_error(self._host))
         return self._numbers("ids", count), self._numbers("offsets", 2 * count).reshape(-1, 2)
 
     def _numbers(self, name: str, count: int) -> Ids:
@@ -101,7 +101,7 @@ class AbiTokenizer:
             where = (given.address, len(numbers), MODES.index(mode))
             status = self._host.call("trlm_text_decode", self._handle, *where)
         if status:
-            raise text_error(last_error(self._host), len(ids), ids)
+            raise text_error(last_error(self._host), ids)
         return self._decoded(0), self._decoded(1).decode()
 
     def _decoded(self, part: int) -> bytes:
@@ -121,8 +121,8 @@ def require_words(ids: Sequence[int]) -> None:
             raise TokenIdError(got=number, index=index)
 
 
-def text_error(error: TrlmError, length: int, ids: Sequence[int] = ()) -> TrlmError:
-    """The runtime's refusal of a text of `length` bytes, or of ids, as the reference has it."""
+def text_error(error: TrlmError, ids: Sequence[int] = ()) -> TrlmError:
+    """The runtime's refusal of a text, or of ids, as the reference has it."""
     if not isinstance(error, RuntimeRefusedError):
         return error
     number, detail = error.facts["number"], error.facts["detail"]
@@ -130,7 +130,8 @@ def text_error(error: TrlmError, length: int, ids: Sequence[int] = ()) -> TrlmEr
     if number == _UTF8:
         return Utf8Error(detail=detail, index=index)
     if number == _TOO_LONG:
-        return TextTooLongError(got=length, unit="bytes", limit=64 << 20)
+        got, unit, *_, limit = detail.replace(",", "").split()
+        return TextTooLongError(got=int(got), unit=unit, limit=int(limit))
     if number == _UNKNOWN:
         return UnknownTokenMissingError(text=detail.removeprefix("no token stands for "))
     return TokenIdError(got=ids[index], index=index) if number == _TOKEN_ID else error

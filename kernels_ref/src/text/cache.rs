@@ -3,7 +3,7 @@
 use super::models::Part;
 
 /// Longest piece kept, and the most tokens of one.
-const LONGEST: usize = 48;
+pub const LONGEST: usize = 48;
 /// Slots at most; at most half of them are taken.
 const MOST_SLOTS: usize = 1 << 16;
 /// Bytes of all pieces kept, and tokens.

@@ -82,7 +82,7 @@ impl Tokenizer<'_> {
                 out.extend_from_slice(format!("\\x{:02x}", code & 0xff).as_bytes());
             } else if code == u32::from(b'\\') {
                 out.extend_from_slice(b"\\\\");
-            } else if code != 0x20 && hidden.has(code) {
+            } else if hidden.has(code) {
                 out.extend_from_slice(format!("\\u{{{:x}}}", code).as_bytes());
             } else {
                 out.extend_from_slice(&text[at..at + scalar_at(&text, at).1]);

@@ -2,13 +2,13 @@
 
 use super::added::{Borders, Found, Matcher, Stretches};
 use super::aligned::{Changed, View};
-use super::cache::{Cache, Kept};
-use super::models::{self, Part, Room};
+use super::cache::{Cache, Kept, LONGEST};
+use super::models::{self, Model, Part, Room};
 use super::normalizers::visible_bytes;
 use super::pattern;
 use super::post::Edges;
 use super::pre_tokenizers::{Metaspace, PreTokenizer};
-use super::scalars::scalar_at;
+use super::scalars::{scalar_at, scalars};
 use super::splitting::Cuts;
 use super::Tokenizer;
 use crate::error::Result;
@@ -241,10 +241,29 @@ impl<'r, 'a> Run<'r, 'a> {
         Ok(())
     }
 
-    /// The tokens of one piece, from the pieces met before or from the model.
+    /// The tokens of one piece. A long one is cut where that changes nothing.
     fn model(&mut self, piece: View) -> Result<()> {
+        let owner = self.owner;
         let content =
             !self.request.content.is_empty() && self.is_content(&piece, 0, piece.text.len());
+        let bpe = match &owner.model {
+            Model::Bpe(bpe) if piece.text.len() > LONGEST && bpe.borders.is_some() => bpe,
+            _ => return self.tokens_of(piece, content),
+        };
+        let hidden = content.then_some(&owner.hidden);
+        let (mut start, mut last) = (0, None);
+        for (at, code) in scalars(piece.text) {
+            if last.map_or(false, |before| bpe.parts_between(before, code, hidden)) {
+                self.tokens_of(piece.part(start, at), content)?;
+                start = at;
+            }
+            last = Some(code);
+        }
+        self.tokens_of(piece.part(start, piece.text.len()), content)
+    }
+
+    /// The tokens of one piece, from the pieces met before or from the model.
+    fn tokens_of(&mut self, piece: View, content: bool) -> Result<()> {
         let cache = &self.state.caches[usize::from(content)];
         let hash = match cache.find(piece.text) {
             Kept::Tokens(start, end) => {

@@ -32,6 +32,7 @@ use self::added::{AddedToken, Matcher};
 use self::aligned::{Changed, View};
 use self::decoders::Decoder;
 use self::encode::{Offsets, Request, Run, State};
+use self::models::borders::Borders;
 use self::models::{IdSet, Model};
 use self::normalizers::{Normalizer, Tools};
 use self::pattern::node::Node;
@@ -42,8 +43,10 @@ use self::sets::ScalarSet;
 use self::vocabulary::Vocabulary;
 use crate::error::{ensure, Code, Error, Result};
 
-/// Bytes of one text at most.
+/// Bytes of one text at most, and scalars.
 pub const MOST_BYTES: usize = 64 << 20;
+/// Both bounds hold.
+pub const MOST_SCALARS: usize = 16 << 20;
 
 /// One tokenizer, in the bytes of its block.
 pub struct Tokenizer<'a> {
@@ -89,9 +92,12 @@ impl<'a> Tokenizer<'a> {
         let special = IdSet::new(ids(&|token| token.special));
         let mut model = block.model;
         let plain_bytes = take_plain_bytes(&mut model, &stages.pre_tokenizers, &special);
+        let vocabulary = block.vocabulary;
+        if let Model::Bpe(bpe) = &mut model {
+            bpe.borders = bpe.can_be_cut().then(|| Borders::new(&bpe.merges, &vocabulary));
+        }
         let unknown = model.unknown_id();
         let hidden = special.ids().iter().copied().filter(|&id| Some(id) != unknown).collect();
-        let vocabulary = block.vocabulary;
         let trimming =
             stages.trimmed.first().map(|&set| Trimming::new(set, &sets, &vocabulary, &model));
         let mut tokenizer = Tokenizer {
@@ -170,11 +176,18 @@ impl<'a> Tokenizer<'a> {
 }
 
 fn require_text(text: &[u8]) -> Result<()> {
-    ensure(text.len() <= MOST_BYTES, || {
-        let detail = format!("{} bytes, at most {}", text.len(), MOST_BYTES);
-        Error::new(Code::TextTooLong, "text", detail)
-    })?;
-    scalars::require_utf8(text)
+    require_length(text.len(), MOST_BYTES, "bytes")?;
+    scalars::require_utf8(text)?;
+    if text.len() <= MOST_SCALARS {
+        return Ok(());
+    }
+    require_length(scalars::count(text), MOST_SCALARS, "scalars")
+}
+
+fn require_length(length: usize, most: usize, unit: &str) -> Result<()> {
+    ensure(length <= most, || {
+        Error::new(Code::TextTooLong, "text", format!("{} {}, at most {}", length, unit, most))
+    })
 }
 
 fn pattern(node: &Node, sets: &[ScalarSet]) -> Result<Pattern> {

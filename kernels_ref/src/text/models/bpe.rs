@@ -1,7 +1,8 @@
 //! Byte-pair encoding, byte-level or on scalars, with the source's rules for what is not known.
 
+use super::borders::Borders;
 use super::merging::{Merges, Symbol};
-use super::{no_unknown, Part, Room};
+use super::{no_unknown, IdSet, Part, Room};
 use crate::error::Result;
 use crate::text::byte_chars::visible;
 use crate::text::scalars::{length_of, push, scalars};
@@ -29,6 +30,8 @@ pub struct Bpe<'a> {
     /// Ids of the visible characters of all bytes, if pieces come as the bytes themselves. None of
     /// them is a control token.
     pub bytes: Option<Box<[u32; 256]>>,
+    /// Where long pieces can be cut, if that changes nothing.
+    pub borders: Option<Borders>,
 }
 
 impl Bpe<'_> {
@@ -61,6 +64,27 @@ impl Bpe<'_> {
         }
         room.scratch.symbols = symbols;
         found
+    }
+
+    /// Whether a piece may be cut between two scalars: both have tokens that may be given, so that
+    /// nothing unknown is left waiting, and no merge joins them.
+    #[inline]
+    pub fn parts_between(&self, left: u32, right: u32, hidden: Option<&IdSet>) -> bool {
+        let known = |code| {
+            let id = self.scalars.get(code);
+            id.map_or(false, |id| !hidden.map_or(false, |hidden| hidden.has(id)))
+        };
+        let apart = self.borders.as_ref().map_or(false, |borders| !borders.joins(left, right));
+        apart && known(left) && known(right)
+    }
+
+    /// Whether cuts leave ids and offsets as they are: no scalar is left out, none has a neighbour
+    /// in its symbol, and no piece is looked up as a whole.
+    pub fn can_be_cut(&self) -> bool {
+        let all_bytes = |table: &[u32; 256]| table.iter().all(|&id| id != NONE);
+        let complete = self.unknown.is_some() || self.fallback.as_deref().map_or(false, all_bytes);
+        let plain = self.prefix.is_empty() && self.suffix.is_empty() && !self.merges.odd;
+        complete && plain && !self.ignore_merges && self.bytes.is_none()
     }
 
     /// The token that a piece is as a whole.

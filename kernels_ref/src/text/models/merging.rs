@@ -171,3 +171,92 @@ impl Scratch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of left, right, rank, made, and the starts of their buckets.
+    struct Table {
+        rows: Vec<u8>,
+        buckets: Vec<u8>,
+        log: u32,
+    }
+
+    impl Table {
+        fn new(merges: &[(u32, u32)], first: u32) -> Table {
+            let log = 31 - (merges.len() as u32).leading_zeros();
+            let mut rows: Vec<[u32; 4]> = (0..)
+                .zip(merges)
+                .map(|(rank, &(left, right))| [left, right, rank, first + rank])
+                .collect();
+            rows.sort_by_key(|row| (pair_bucket(row[0], row[1], log), row[0], row[1]));
+            let below = |bucket| {
+                rows.iter().filter(|row| pair_bucket(row[0], row[1], log) < bucket).count() as u32
+            };
+            let bytes = |numbers: Vec<u32>| numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+            let buckets = bytes((0..=1 << log).map(below).collect());
+            Table { rows: bytes(rows.concat()), buckets, log }
+        }
+
+        fn merges(&self) -> Merges<'_> {
+            Merges { rows: &self.rows, buckets: &self.buckets, log: self.log, odd: false }
+        }
+    }
+
+    /// The definition: the lowest rank anywhere, leftmost, until nothing merges.
+    fn plain(mut symbols: Vec<Symbol>, merges: &Merges) -> Vec<Symbol> {
+        loop {
+            let found = (0..symbols.len().saturating_sub(1)).filter_map(|at| {
+                let pair = merges.get(symbols[at].id, symbols[at + 1].id, None)?;
+                Some((pair.0, at, pair.1))
+            });
+            let (at, id) = match found.min() {
+                Some((_, at, made)) => (at, made),
+                None => return symbols,
+            };
+            symbols[at] = Symbol { id, size: symbols[at].size + symbols[at + 1].size };
+            symbols.remove(at + 1);
+        }
+    }
+
+    #[test]
+    fn both_ways_are_the_definition() {
+        let mut state = 1u32;
+        let mut draw = |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) % below
+        };
+        for _ in 0..400 {
+            let mut pairs: Vec<(u32, u32)> = Vec::new();
+            for made in 4..16 {
+                pairs.push((draw(made), draw(made)));
+            }
+            // A pair has one rank; each merge makes a token of its own.
+            let once: Vec<_> = (0..)
+                .zip(pairs.clone())
+                .filter(|&(i, p)| pairs.iter().position(|&other| other == p) == Some(i))
+                .map(|(_, pair)| pair)
+                .collect();
+            let table = Table::new(&once, 4);
+            let length = draw(70);
+            let symbols: Vec<_> = (0..length).map(|_| Symbol { id: draw(4), size: 1 }).collect();
+            let wanted = plain(symbols.clone(), &table.merges());
+            let (mut short, mut long) = (symbols.clone(), symbols);
+            Scratch::default().short(&mut short, &table.merges(), None);
+            Scratch::default().long(&mut long, &table.merges(), None);
+            assert_eq!((&short, &long), (&wanted, &wanted));
+        }
+    }
+
+    #[test]
+    fn hidden_tokens_are_not_made() {
+        let table = Table::new(&[(0, 0), (1, 1)], 1);
+        let hidden = IdSet::new(vec![2]);
+        let mut symbols = vec![Symbol { id: 0, size: 1 }; 100];
+        Scratch::default().merge(&mut symbols, &table.merges(), Some(&hidden));
+        assert_eq!(symbols, vec![Symbol { id: 1, size: 2 }; 50]);
+        Scratch::default().merge(&mut symbols, &table.merges(), None);
+        assert_eq!(symbols, vec![Symbol { id: 2, size: 4 }; 25]);
+    }
+}

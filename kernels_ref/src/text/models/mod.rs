@@ -1,5 +1,6 @@
 //! Models: a piece of text becomes ids with the bytes of the piece that they stand for.
 
+pub mod borders;
 pub mod bpe;
 pub mod merging;
 pub mod unigram;

@@ -60,3 +60,80 @@ fn member(text: &[u8], from: usize, set: &ScalarSet) -> Option<(usize, usize)> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::node::{Mode, Node, ENDLESS};
+    use super::*;
+
+    fn sets() -> Vec<ScalarSet> {
+        [vec![(0x61, 0x63)], vec![(0x62, 0x62)], vec![(0x20, 0x20)], vec![(0x61, 0x10_ffff)]]
+            .into_iter()
+            .map(ScalarSet::new)
+            .collect()
+    }
+
+    fn run(set: usize, least: u32, most: u32, mode: Mode) -> Node {
+        Node::Repeat { node: Box::new(Node::Set(set)), least, most, mode }
+    }
+
+    fn spans(node: Node, text: &str) -> Vec<(usize, usize)> {
+        let sets = sets();
+        let pattern = Pattern::Expression(Program::new(&node, &sets, "test").unwrap());
+        let mut scratch = Scratch::default();
+        let mut out = Vec::new();
+        let mut at = 0;
+        while let Some((start, end)) = pattern.next(text.as_bytes(), at, &sets, &mut scratch) {
+            out.push((start, end));
+            at = end;
+        }
+        out
+    }
+
+    #[test]
+    fn greedy_gives_back_lazy_takes_more_possessive_keeps() {
+        let before_b = |mode| Node::Sequence(vec![run(0, 1, ENDLESS, mode), Node::Set(1)]);
+        assert_eq!(spans(before_b(Mode::Greedy), "aabcb a"), [(0, 5)]);
+        assert_eq!(spans(before_b(Mode::Lazy), "aabcb a"), [(0, 3), (3, 5)]);
+        assert_eq!(spans(before_b(Mode::Possessive), "aabcb a"), []);
+    }
+
+    #[test]
+    fn looks_take_nothing() {
+        let look = |behind, negative| Node::Look { node: Box::new(Node::Set(2)), behind, negative };
+        let any = || run(3, 1, ENDLESS, Mode::Greedy);
+        assert_eq!(spans(Node::Sequence(vec![any(), look(None, false)]), "ab é"), [(0, 2)]);
+        assert_eq!(spans(Node::Sequence(vec![look(Some(1), false), any()]), "ab é"), [(3, 5)]);
+        assert_eq!(spans(Node::Sequence(vec![look(Some(1), true), any()]), "ab é"), [(0, 2)]);
+    }
+
+    #[test]
+    fn groups_repeat_with_bounds_and_alternatives_keep_their_order() {
+        let group = Node::Sequence(vec![Node::Set(0), Node::Set(2)]);
+        let twice =
+            Node::Repeat { node: Box::new(group.clone()), least: 2, most: 3, mode: Mode::Greedy };
+        assert_eq!(spans(twice, "a a a a a "), [(0, 6), (6, 10)]);
+        let either = Node::Alternatives(vec![Node::Set(0), group.clone()]);
+        assert_eq!(spans(either, "a b "), [(0, 1), (2, 3)]);
+        let atomic = Node::Atomic(Box::new(Node::Alternatives(vec![Node::Set(0), group])));
+        assert_eq!(spans(Node::Sequence(vec![atomic, Node::Set(1)]), "a bab"), [(3, 5)]);
+    }
+
+    #[test]
+    fn a_long_run_of_groups_needs_no_recursion() {
+        let group = Node::Sequence(vec![Node::Set(0), Node::Set(2)]);
+        let all =
+            Node::Repeat { node: Box::new(group), least: 1, most: ENDLESS, mode: Mode::Greedy };
+        assert_eq!(spans(all, &"a ".repeat(200_000)), [(0, 400_000)]);
+    }
+
+    #[test]
+    fn too_many_steps_are_refused() {
+        let mut node = Node::Sequence(vec![Node::Set(0), Node::Set(1)]);
+        for _ in 0..2 {
+            let inner = Box::new(node);
+            node = Node::Repeat { node: inner, least: 60_000, most: 60_000, mode: Mode::Lazy };
+        }
+        assert!(Program::new(&node, &sets(), "test").is_err());
+    }
+}

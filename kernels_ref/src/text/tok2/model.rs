@@ -108,6 +108,7 @@ impl<'a> Parameters<'a> {
                     suffix: self.suffix,
                     scalars: SymbolTable::new(vocabulary),
                     bytes: None,
+                    borders: None,
                 })
             }
             Kind::Unigram => Model::Unigram(self.unigram(frame, vocabulary, fallback)?),

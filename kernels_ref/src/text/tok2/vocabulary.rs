@@ -9,6 +9,8 @@ use crate::text::models::merging::{pair_bucket, Merges};
 use crate::text::vocabulary::{bucket, entry, Vocabulary, Walk, BLOCK};
 
 const LONGEST_TOKEN: usize = 65_535;
+/// Bytes of all tokens together; front coding stands for far more than it takes.
+const MOST_BYTES: usize = 1 << 26;
 
 /// Rules 19 to 21.
 pub fn read<'a>(frame: &Frame<'a>) -> Result<Vocabulary<'a>> {
@@ -60,13 +62,16 @@ impl Tokens<'_, '_> {
     fn read(&self, count: usize) -> Result<Coded> {
         let mut hashes = Vec::with_capacity(count);
         let (mut token, mut before) = (Vec::new(), Vec::new());
-        let (mut longest, mut at, mut ill_formed) = (0, 0, None);
+        let (mut longest, mut at, mut total, mut ill_formed) = (0, 0, 0, None);
         for position in 0..count {
             let whole = position % BLOCK == 0;
             let start = entry(self.starts, position / BLOCK) as usize;
             self.rule(!whole || start == at, at, "the start of a block")?;
             std::mem::swap(&mut token, &mut before);
+            let begin = at;
             at = self.token(&before, &mut token, at, (position > 0).then_some(whole))?;
+            total += token.len();
+            self.rule(total <= MOST_BYTES, begin, "more bytes of tokens than allowed")?;
             if std::str::from_utf8(&token).is_err() {
                 ill_formed = ill_formed.or(Some(position / BLOCK));
             }
