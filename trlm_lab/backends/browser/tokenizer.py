@@ -71,7 +71,7 @@ class ChromiumTokenizer:
         asked = {"texts": [{"hex": text.hex(), "content": spans}], "special": add_special_tokens}
         (row,) = self._answer("tokenize", asked)
         if "problem" in row:
-            raise text_error(error_of(row["problem"]), len(text))
+            raise text_error(error_of(row["problem"]))
         return np.array(row["ids"], np.uint32), np.array(row["offsets"], np.uint32).reshape(-1, 2)
 
     def decode(self, ids: Sequence[int], mode: str = "raw") -> tuple[bytes, str]:
@@ -83,7 +83,7 @@ class ChromiumTokenizer:
         require_words(ids)
         (row,) = self._answer("decode", {"lists": [list(ids)], "mode": mode})
         if "problem" in row:
-            raise text_error(error_of(row["problem"]), len(ids), ids)
+            raise text_error(error_of(row["problem"]), ids)
         return bytes.fromhex(row["bytes_hex"]), row["text"]
 
     def _answer(self, name: str, *args: Any) -> Any:
