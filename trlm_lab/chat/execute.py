@@ -107,7 +107,10 @@ def _capture(state: State, node: Node) -> None:
 
 
 def _filtered(state: State, node: Node) -> None:
-    state.write(to_text(_filtered_text(state, node[2], node[3], node[4]), state.budget))
+    made = _filtered_text(state, node[2], node[3], node[4])
+    if not isinstance(made, Text):
+        raise TypeError("the filter of a block makes no text")
+    state.write(to_text(made, state.budget))
 
 
 def _if(state: State, node: Node) -> None:

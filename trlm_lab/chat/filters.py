@@ -39,6 +39,8 @@ def _tojson(
     b.weigh(value)
     parts = b.steps - before
     pair = _separators(separators, indent is not None)
+    if indent is not None and not isinstance(indent, (int, str)):
+        raise TypeError("the indent is no number and no text")
     width = len(indent) if isinstance(indent, str) else max(0, indent or 0)
     b.text((width * depth_of(value) + len(pair[0]) + len(pair[1])) * parts)
     made = json.dumps(
@@ -112,9 +114,9 @@ def _round(value: Any, b: Budget, precision: int = 0, method: str = "common") ->
 
 
 def _indent(value: Any, b: Budget, width: Any = 4, first: Any = False, blank: Any = False) -> Text:
+    if not isinstance(value, Text) or not isinstance(width, (int, Text)):
+        raise TypeError("indent() takes a text, and a number or a text")
     text = to_text(value, b)
-    if not isinstance(width, (int, Text)):
-        raise TypeError("indent() takes a number or a text")
     pad = len(width) if isinstance(width, Text) else width
     b.text(len(text) + max(0, pad) * (len(str.splitlines(text)) + 1))
     return ops.indent(text, width, bool(first), bool(blank))

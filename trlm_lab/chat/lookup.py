@@ -13,6 +13,7 @@ from trlm_lab.chat.owned_text import (
     EMPTY,
     DataFloat,
     DataInt,
+    SafeText,
     Text,
     of,
     owner_of,
@@ -104,6 +105,8 @@ def _require_printed(value: Any) -> None:
     """Refuse what has no text of its own anywhere within a value."""
     if isinstance(value, (Lazy, *_SILENT)):
         raise _silent(value)
+    if isinstance(value, SafeText):
+        raise TemplateUnsupportedError(construct="printing what holds a text marked safe")
     if isinstance(value, dict):
         for key, held in value.items():
             _require_printed(key)

@@ -142,7 +142,7 @@ def _item(table: Table, node: Any) -> int:
     if isinstance(node.arg, nodes.Slice):
         arg = node.arg
         plain = node.node
-        if isinstance(plain, nodes.Dict) or (
+        if isinstance(plain, (nodes.Dict, nodes.Neg, nodes.Pos, nodes.Not)) or (
             isinstance(plain, nodes.Const) and not isinstance(plain.value, str)
         ):
             # The source folds this one away before it would fail.

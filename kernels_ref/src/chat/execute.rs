@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::chat::arguments::Arguments;
-use crate::chat::error::refused;
+use crate::chat::error::{ill_typed, refused};
 use crate::chat::evaluate::{evaluate, located};
 use crate::chat::functions::bound_depth;
 use crate::chat::ir::{For, Index, Name, Op};
@@ -56,7 +56,8 @@ fn statement(state: &mut State<'_>, index: Index, op: &Op) -> Result<Flow> {
         }
         Op::Filtered { hidden, body, value } => {
             return match filtered(state, hidden, *body, *value)? {
-                Ok(made) => write(state, &made).map(|()| Flow::Next),
+                Ok(Value::Text(text)) => state.write(&text.with_mark(false)).map(|()| Flow::Next),
+                Ok(other) => ill_typed("the output of a filter", other.kind()),
                 Err(flow) => Ok(flow),
             }
         }

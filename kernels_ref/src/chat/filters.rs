@@ -247,7 +247,10 @@ fn round(value: &Value, given: &Arguments, _: &mut Run) -> Result<Value> {
 
 fn indent(value: &Value, given: &Arguments, run: &mut Run) -> Result<Value> {
     let [width, first, blank] = given.bound(["width", "first", "blank"])?;
-    let text = to_text(value, run)?;
+    let text = match value {
+        Value::Text(text) => text.with_mark(false),
+        other => return ill_typed("an indentation", other.kind()),
+    };
     let (pad, size) = match width {
         Some(Value::Text(pad)) => (Some(pad.with_mark(false)), pad.len() as i128),
         width => (None, integer(width, 4)?),

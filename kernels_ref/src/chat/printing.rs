@@ -33,6 +33,7 @@ fn silent<T>(value: &Value) -> Result<T> {
     })
 }
 
+/// Append what lists and objects print for a part of theirs.
 fn write_repr(value: &Value, out: &mut String) -> Result<()> {
     match value {
         Value::Undefined(_) => out.push_str("Undefined"),
@@ -40,6 +41,9 @@ fn write_repr(value: &Value, out: &mut String) -> Result<()> {
         Value::Bool(held) => out.push_str(if *held { "True" } else { "False" }),
         Value::Int(held, _) => out.push_str(&held.to_string()),
         Value::Float(held, _) => out.push_str(&float_text(*held, "inf", "nan")),
+        Value::Text(text) if text.is_marked() => {
+            return unsupported("printing what holds a text marked safe")
+        }
         Value::Text(text) => write_quoted(text.characters(), out),
         Value::List(list) => write_items(list.items(), ("[", "]"), out)?,
         Value::Tuple(list) if list.len() == 1 => write_items(list.items(), ("(", ",)"), out)?,
