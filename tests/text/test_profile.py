@@ -24,6 +24,8 @@ from trlm_lab.base import canon
 from trlm_lab.base.records.tokenizer_profile import TokenizerProfile
 from trlm_lab.errors import RecordError
 from trlm_lab.text import read_tokenizer
+from trlm_lab.text.described import pattern_sha256
+from trlm_lab.text.pattern import expression
 from trlm_lab.text.profile import WHITE_SPACE, profile_of
 from trlm_lab.text.tables import scalar_set
 from trlm_lab.text.tok2 import read_tok2, write_tok2
@@ -121,6 +123,18 @@ def test_every_change_shows(change: str) -> None:
     assert profile(row).profile_id != before.profile_id
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("ab", "ac"), ("a+", "aa+"), ("(?=a)b", "(?!a)b"), ("(?<=a)b", "(?=a)b"), ("a|b", "ab"),
+        ("a{2}b", "a{3}b"), ("(?>a|b)c", "(?:a|b)c"), ("a+?b", "a+b"), ("a++b", "a+b"),
+        (r"\p{L}", r"\p{Lu}"), ("a|b|c", "a|c|b"), ("(?:ab)+c", "(?:a)b+c"),
+    ],
+)  # fmt: skip
+def test_patterns_show(one: str, other: str) -> None:
+    assert pattern_sha256(expression(one).root) != pattern_sha256(expression(other).root)
+
+
 def test_scores_show() -> None:
     """One unit in the last place of one score."""
     row = document(copy.deepcopy(MODELS["unigram"]))
@@ -196,4 +210,4 @@ def test_smollm2(smollm2_snapshot: Path) -> None:
     assert found.profile_id == SMOLLM2
 
 
-SMOLLM2 = "63ca907c6372b4f99d2099e819cac77a89dc37d8f6fb243467b5696d7d85d6be"
+SMOLLM2 = "edf178450f5e0caf96e016e12578bb84800e11fb6735c200726cd1d5c7707c15"

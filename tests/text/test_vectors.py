@@ -289,4 +289,4 @@ def test_smollm2(smollm2_snapshot: Path) -> None:
         assert judge_vectors(found, engine).partings == ()
 
 
-SMOLLM2 = "41d2d4744eb33790166019c08d9df9515c231cc519390219ae266d4b09f2f3b4"
+SMOLLM2 = "cb9d5c1a51a204a67e320ea087672b1b6403ffa6170e95e0fe5eea7180d5364f"

@@ -10,7 +10,7 @@ from trlm_lab.base import canon
 from trlm_lab.base.records.tokenizer_profile import StageProfile
 from trlm_lab.text.normalizers import Bert
 from trlm_lab.text.pattern import Pattern
-from trlm_lab.text.pattern_nodes import python_form
+from trlm_lab.text.pattern_nodes import Node, children
 from trlm_lab.text.scalar_sets import ScalarSet
 
 #: Longer lists are hashed.
@@ -41,7 +41,7 @@ def parameters(stage: Any, *, without: frozenset[str] = frozenset()) -> dict[str
 def described(value: Any) -> Any:
     """One parameter."""
     if isinstance(value, Pattern):
-        return {"pattern_sha256": canon.sha256_hex(python_form(value.root).encode())}
+        return {"pattern_sha256": pattern_sha256(value.root)}
     if isinstance(value, ScalarSet):
         return {"scalars_sha256": scalars_sha256(value)}
     if value is None or isinstance(value, bool | int | float):
@@ -54,6 +54,23 @@ def described(value: Any) -> Any:
     if isinstance(value, tuple | list) and len(value) <= _SHOWN:
         return [described(one) for one in value]
     return {"entries": len(value), "sha256": table_sha256(value)}
+
+
+def pattern_sha256(root: Node) -> str:
+    """SHA-256 of the canonical encoding of the tree's nodes in preorder.
+
+    A node is its name, its own values, and the number of nodes directly below it.
+    """
+    rows: list[Any] = []
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        below = children(node)
+        values = [getattr(node, one.name) for one in fields(node)]
+        own = [described(one) for one in values if one not in (below, *below)]
+        rows.append([type(node).__name__, own, len(below)])
+        waiting.extend(reversed(below))
+    return canon.content_id(rows)
 
 
 def scalars_sha256(found: ScalarSet) -> str:
