@@ -7,9 +7,9 @@ import pytest
 from tests.text.ggml.peers import require_llama_cpp
 from tests.text.published import names, published
 from trlm_lab.acquire.gguf_file import read_gguf
+from trlm_lab.flows.exactness.shards import Shard, pool_of, run_shard
 from trlm_lab.flows.tokenizer_engines import Reference, open_tokenizer, source_engine
 from trlm_lab.flows.tokenizer_requests import TokenizerFile
-from trlm_lab.testing.tokenizer_exactness import Shard, pool_of, run_shard
 from trlm_lab.text.ggml import read_gguf_tokenizer
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]

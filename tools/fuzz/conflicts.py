@@ -15,10 +15,10 @@ from pathlib import Path
 from random import Random
 
 from trlm_lab.acquire.tokenizer_data import tokenizer_packages
+from trlm_lab.flows.exactness.shards import shrunk
+from trlm_lab.flows.exactness.text_generators import Pool, equal_texts, mixed
 from trlm_lab.flows.tokenizer_engines import read_reference
 from trlm_lab.flows.tokenizer_requests import TokenizerFile
-from trlm_lab.testing.text_generators import Pool, equal_texts, mixed
-from trlm_lab.testing.tokenizer_exactness import shrunk
 
 #: Model, a publication, another one: package and file.
 PAIRS = (

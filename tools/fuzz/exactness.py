@@ -20,6 +20,8 @@ from typing import Any
 
 from trlm_lab.acquire.tokenizer_data import tokenizer_packages
 from trlm_lab.base.home import trlm_home
+from trlm_lab.flows.exactness.shards import Shard, pool_of, run_shard
+from trlm_lab.flows.exactness.text_generators import NORMALIZATION_TEST, Pool
 from trlm_lab.flows.tokenizer_engines import (
     ENGINES,
     Reference,
@@ -28,8 +30,6 @@ from trlm_lab.flows.tokenizer_engines import (
     source_engine,
 )
 from trlm_lab.flows.tokenizer_requests import TokenizerFile
-from trlm_lab.testing.text_generators import NORMALIZATION_TEST, Pool
-from trlm_lab.testing.tokenizer_exactness import Shard, pool_of, run_shard
 
 KEPT = Path("reports/fuzz/tokenizers")
 

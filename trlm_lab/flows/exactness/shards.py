@@ -15,12 +15,12 @@ from random import Random
 from typing import Any
 
 from trlm_lab.errors import TrlmError, Utf8Error
+from trlm_lab.flows.exactness.text_generators import Pool, equal_texts, ill_formed, long_text, mixed
 from trlm_lab.flows.tokenizer_engines import (
     Request,
     Row,
     TokenizerEngine,
 )
-from trlm_lab.testing.text_generators import Pool, equal_texts, ill_formed, long_text, mixed
 from trlm_lab.text import Tokenizer, text_of
 from trlm_lab.text.sentencepiece import SentencePieceTokenizer
 

@@ -10,11 +10,11 @@ import pytest
 
 from tests.text.components import ADDED, byte_level
 from tests.text.constructed import byte_bpe, document
+from trlm_lab.flows.exactness import text_generators as generators
+from trlm_lab.flows.exactness.prose import PROSE
+from trlm_lab.flows.exactness.shards import Shard, pool_of, run_shard, shrunk
 from trlm_lab.flows.tokenizer_engines import Reference, open_tokenizer
 from trlm_lab.flows.tokenizer_requests import Request, Row, TokenizerFile
-from trlm_lab.testing import text_generators as generators
-from trlm_lab.testing.prose import PROSE
-from trlm_lab.testing.tokenizer_exactness import Shard, pool_of, run_shard, shrunk
 
 ROOT = Path(__file__).resolve().parents[2]
 

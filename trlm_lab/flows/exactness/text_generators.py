@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from trlm_lab.testing.prose import PROSE
+from trlm_lab.flows.exactness.prose import PROSE
 from trlm_lab.text.tables import CATEGORIES, category, char_map
 
 #: Unicode's own test of normal forms, where a system has it (Debian: unicode-data).

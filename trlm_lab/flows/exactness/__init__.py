@@ -1,0 +1,1 @@
+"""Tokenizer engines held against each other on generated texts, shard by shard."""
