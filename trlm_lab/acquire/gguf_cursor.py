@@ -14,7 +14,7 @@ from trlm_lab.errors import GgufError
 #: has 1,301,338 elements (262,144 tokens, their scores and types, and 514,906 merges); a short text
 #: takes sixty bytes when parsed, and a long one four times its bytes.
 MAX_ELEMENTS = 3 << 19
-MAX_TEXT_BYTES = 16 << 20
+MAX_TEXT_BYTES = 10 << 20
 _LENGTH = struct.Struct("<Q")
 
 _NUMPY = {"B": "u1", "b": "i1", "H": "u2", "h": "i2", "I": "u4", "i": "i4", "f": "f4", "?": "u1",

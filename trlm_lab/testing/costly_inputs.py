@@ -103,12 +103,21 @@ def _gguf(fields: list[bytes], tensors: list[bytes], payload: int = 0) -> bytes:
     return head + bytes(-len(head) % 32) + bytes(payload)
 
 
-def _array(kind: int, items: bytes) -> bytes:
-    return _gguf([_text(b"a") + struct.pack("<IIQ", 9, kind, MAX_ELEMENTS) + items], [])
+def _array(kind: int, items: bytes, length: int | None = None) -> bytes:
+    count = MAX_ELEMENTS if length is None else length
+    return _gguf([_text(b"a") + struct.pack("<IIQ", 9, kind, count) + items], [])
 
 
 def _texts(form: bytes = b"%s") -> bytes:
-    return _array(8, b"".join(_text(form % name) for name in islice(names(), MAX_ELEMENTS)))
+    """As many texts as either limit allows; the key has one byte of theirs."""
+    found, left = [], MAX_TEXT_BYTES - 1
+    for name in islice(names(), MAX_ELEMENTS):
+        found.append(_text(form % name))
+        left -= len(found[-1]) - 8
+        if left < 0:
+            del found[-1]
+            break
+    return _array(8, b"".join(found), len(found))
 
 
 def _long_text(letter: str, tail: str = "") -> bytes:
