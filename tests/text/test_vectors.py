@@ -4,6 +4,7 @@ import copy
 import gzip
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from tests.text.constructed import added, bpe, document, unigram
 from tests.text.golden_tokenizers import DOCUMENTS, HASHES, made, recorded
 from trlm_lab.base import canon
 from trlm_lab.errors import NotCanonicalError, RecordError
-from trlm_lab.flows.tokenizer_engines import ENGINES
+from trlm_lab.flows.tokenizer_engines import ENGINES, Reference
+from trlm_lab.flows.tokenizer_requests import Request, TokenizerFile
 from trlm_lab.flows.tokenizer_vectors import judge_vectors, make_vector_set, read_vectors
 from trlm_lab.text import Bounds, Tokenizer, read_tokenizer
 from trlm_lab.text.models.unigram import Unigram
@@ -290,3 +292,24 @@ def test_smollm2(smollm2_snapshot: Path) -> None:
 
 
 SMOLLM2 = "cb9d5c1a51a204a67e320ea087672b1b6403ffa6170e95e0fe5eea7180d5364f"
+
+
+class Lenient(Reference):
+    """An engine that takes bytes, and puts U+FFFD in place of what is no UTF-8."""
+
+    def tokenize_utf8(self, data: bytes, *, add_special_tokens: bool) -> Row:
+        text = data.decode("utf-8", "replace")
+        return self.tokenize(Request(text, add_special_tokens=add_special_tokens, trace=True))
+
+
+def test_an_engine_that_takes_bytes_judges_them_itself(
+    whole: VectorSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(path: Path, engine: str) -> Lenient:
+        return Lenient(TokenizerFile.at(path))
+
+    monkeypatch.setattr("trlm_lab.flows.tokenizer_vectors.open_tokenizer", opened)
+    rows = [one for one in whole.vectors if one.group.startswith(("ascii", "ill_formed_stray"))]
+    judged = judge_vectors(replace(whole, vectors=tuple(rows)), "lenient")
+    assert {one.stage for one in judged.partings} == {"input"}
+    assert len(judged.partings) == sum(one.failure is not None for one in rows) == LEAST

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from trlm_lab.base.plain_file import open_plain
 from trlm_lab.errors import PathMissingError
@@ -61,6 +61,18 @@ class TokenizerEngine(Protocol):
 
     def stream(self, mode: str) -> StreamingDecoder:
         """The same token by token."""
+
+
+@runtime_checkable
+class TakesUtf8(Protocol):
+    """An engine that looks at the bytes of a text itself: their form, and their number."""
+
+    def tokenize_utf8(self, data: bytes, *, add_special_tokens: bool) -> Row:
+        """As `tokenize`.
+
+        Raises:
+            Utf8Error, TextTooLongError: by the engine's own judgement.
+        """
 
 
 def token_row(ids: list[int], offsets: Sequence[Span]) -> Row:

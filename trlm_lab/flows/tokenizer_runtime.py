@@ -44,6 +44,11 @@ class RuntimeTokenizer:
         )
         return token_row(ids.tolist(), [(start, end) for start, end in offsets.tolist()])
 
+    def tokenize_utf8(self, data: bytes, *, add_special_tokens: bool) -> Row:
+        """Ids and offsets of bytes that nothing here has looked at."""
+        ids, offsets = self._tokenizer.encode(data, add_special_tokens=add_special_tokens)
+        return token_row(ids.tolist(), [(start, end) for start, end in offsets.tolist()])
+
     def decode(self, ids: list[int], mode: str) -> Row:
         """Exact bytes in every mode."""
         data, text = self._tokenizer.decode(ids, mode)

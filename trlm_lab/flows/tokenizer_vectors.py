@@ -20,8 +20,13 @@ from trlm_lab.errors import (
 )
 from trlm_lab.flows.tokenizer_engines import open_tokenizer, read_reference
 from trlm_lab.flows.tokenizer_profiles import profile_file
-from trlm_lab.flows.tokenizer_requests import Request, TokenizerEngine, TokenizerFile
-from trlm_lab.text import MODES, Tokenizer, text_of
+from trlm_lab.flows.tokenizer_requests import (
+    Request,
+    TakesUtf8,
+    TokenizerEngine,
+    TokenizerFile,
+)
+from trlm_lab.text import BOUNDS, MODES, Tokenizer, text_of
 from trlm_lab.text.vectors import (
     Parting,
     TokenizerBytes,
@@ -158,10 +163,7 @@ def _answers(
 ) -> tuple[Answer, dict[str, Answer]]:
     """The answer to a vector, and what its ids decode to in the modes that the engine has."""
     try:
-        text = text_of(vector.input, bounds=vector.bounds)
-        answer = engine.tokenize(
-            Request(text, add_special_tokens=vector.add_special_tokens, trace=True)
-        )
+        answer = _tokenized(engine, vector)
     except Refused as error:
         return {"failure": {"code": error.code, "index": error.facts.get("index")}}, {}
     decoded: dict[str, Answer] = {}
@@ -171,6 +173,15 @@ def _answers(
             whole = {"data": bytes.fromhex(row["bytes_hex"]), "text": row["text"]}
             decoded[mode] = {key: whole[key] for key in keys}
     return answer, decoded
+
+
+def _tokenized(engine: TokenizerEngine, vector: Vector) -> Answer:
+    """By the engine that takes bytes, where the bounds are its own; else as text that is one."""
+    insert = vector.add_special_tokens
+    if isinstance(engine, TakesUtf8) and vector.bounds == BOUNDS:
+        return engine.tokenize_utf8(vector.input, add_special_tokens=insert)
+    text = text_of(vector.input, bounds=vector.bounds)
+    return engine.tokenize(Request(text, add_special_tokens=insert, trace=True))
 
 
 def _everything(found: VectorSet) -> Mapping[str, tuple[str, ...]]:
