@@ -77,12 +77,17 @@ class Host(Protocol):
         ...
 
 
+#: Making a type for every length would take longer than most calls.
+_WINDOW = ctypes.c_uint8 * (1 << 31)
+
+
 def memory_view(address: int, length: int) -> NDArray[np.uint8]:
     """A writable view of this process's memory, without owning it."""
     if length == 0:
         return np.empty(0, dtype=np.uint8)
-    window: Any = (ctypes.c_uint8 * length).from_address(address)
-    view: NDArray[np.uint8] = np.frombuffer(window, dtype=np.uint8)
+    kind = _WINDOW if length <= 1 << 31 else ctypes.c_uint8 * length
+    window: Any = kind.from_address(address)
+    view: NDArray[np.uint8] = np.frombuffer(window, dtype=np.uint8, count=length)
     return view
 
 

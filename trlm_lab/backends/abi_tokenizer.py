@@ -72,14 +72,14 @@ class AbiTokenizer:
             TextTooLongError: beyond the bound of one call.
             UnknownTokenMissingError: the model has nothing for a part of the text.
         """
-        spans = np.array(content, np.uint32).reshape(-1, 2)
+        # The stretches lie behind the text: one piece of memory a call.
+        given = text + np.array(content, np.uint32).tobytes() if content else text
         flags = ADD_SPECIAL_TOKENS if add_special_tokens else 0
-        with (
-            Scratch(self._host, np.frombuffer(text, np.uint8)) as given,
-            Scratch(self._host, spans) as stretches,
-        ):
-            where = (given.address, len(text), stretches.address, len(spans))
-            count = self._host.call("trlm_text_encode", self._handle, *where, flags)
+        with Scratch(self._host, np.frombuffer(given, np.uint8)) as placed:
+            stretches = (placed.address + len(text) if content else 0, len(content))
+            count = self._host.call(
+                "trlm_text_encode", self._handle, placed.address, len(text), *stretches, flags
+            )
         if count >= _NEGATIVE:
             raise text_error(last_error(self._host))
         return self._numbers("ids", count), self._numbers("offsets", 2 * count).reshape(-1, 2)

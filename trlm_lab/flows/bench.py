@@ -99,6 +99,13 @@ def bench_capture() -> list[dict[str, Any]]:
     return [{"figure": name, "value": value} for name, value in figures.items()]
 
 
+def bench_tokenizer() -> list[dict[str, Any]]:
+    """The tokenizer of SmolLM2 over a book: native and the source's library."""
+    from trlm_lab.flows.bench_tokenizer import bench_tokenizer as measure
+
+    return measure()
+
+
 def bench_tokenizer_browser() -> list[dict[str, Any]]:
     """The tokenizer of SmolLM2 over a book in Chromium: our WebAssembly and its JavaScript peer."""
     from trlm_lab.flows.bench_tokenizer_browser import bench_tokenizer_browser as measure
@@ -108,4 +115,5 @@ def bench_tokenizer_browser() -> list[dict[str, Any]]:
 
 BENCHMARKS.register("demo", bench_demo)
 BENCHMARKS.register("capture", bench_capture)
+BENCHMARKS.register("tokenizer", bench_tokenizer)
 BENCHMARKS.register("tokenizer-browser", bench_tokenizer_browser)
