@@ -56,7 +56,7 @@ def doctor(json: Json = False) -> int:
 
 
 def bench(
-    name: Annotated[str, typer.Argument(help="demo, capture")],
+    name: Annotated[str, typer.Argument(help="demo, capture, tokenizer, tokenizer-browser")],
     json: Json = False,
 ) -> int:
     """A named benchmark beside its peer: both figures and the ratio."""
