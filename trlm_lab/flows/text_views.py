@@ -18,7 +18,10 @@ from trlm_lab.text.coordinates import Span
 
 #: Light grounds that differ in lightness too; the text on them is always dark.
 _GROUNDS = ("#cfe3f7", "#fde2b3", "#d5efcf", "#f6cfd8", "#e3d9f4", "#f4f1b8")
-_CHIP = "color:#111;padding:1px 3px;margin:1px;border-radius:3px;display:inline-block;white-space:pre-wrap"
+_CHIP = (
+    "color:#111;padding:1px 3px;margin:1px;border-radius:3px;"
+    "display:inline-block;white-space:pre-wrap"
+)
 _LETTER = {" ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥", "\x00": "␀"}
 _HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp", "Zs")
 
