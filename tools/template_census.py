@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Every chat template inside archives or folders, compiled and held against the source's renderer.
 
-python tools/template_census.py ARCHIVE_OR_FOLDER …   exit status 1 where any byte differs
+python tools/template_census.py [--engines native,wasm] ARCHIVE_OR_FOLDER …
+
+Exit status 1 where any byte differs. The engines of the option render the compiled bytes too, and
+must give the same text with the same owners, or the same refusal at the same line.
 
 Templates are files `*.jinja`, or the field `chat_template` of a `tokenizer_config.json`. Nothing
 of an archive is imported or run; the data stay where they are (docs/templates.md names them).
@@ -81,9 +84,10 @@ def sources(name: str, text: str) -> Iterator[tuple[str, str]]:
         yield f"{name}#{row['name']}", row["template"]
 
 
-def judged(source: str) -> Counter[str]:
+def judged(source: str, engines: dict[str, Any]) -> Counter[str]:
     """same, refused by both, or different; over all conversations."""
     ir, counts = compile_template(source).ir, Counter[str]()
+    runtimes = [start(ir.encoded) for start in engines.values()]
     talks = {**CONVERSATIONS, **MORE}
     choices = itertools.product(
         talks.values(), (False, True), (None, TOOLS, PLAIN_TOOLS), VARIABLES
@@ -96,15 +100,44 @@ def judged(source: str) -> Counter[str]:
             counts["different"] += 1
         else:
             counts["same" if ours[0] == "text" else "refused by both"] += 1
+        whole = answer(lambda given=given: render(ir, given))
+        for name, runtime in zip(engines, runtimes, strict=True):
+            same = answer(lambda given=given, runtime=runtime: runtime.render(given)) == whole
+            counts[f"{name} same" if same else "different"] += 1
+    for runtime in runtimes:
+        runtime.forget()
     return counts
+
+
+def answer(make: Any) -> tuple[Any, ...]:
+    """Text and owners, or code and place."""
+    try:
+        made = make()
+    except TrlmError as error:
+        return ("refused", error.code, error.where)
+    return ("text", made.text, made.ownership)
+
+
+def starter(engine: str) -> Any:
+    """From compiled bytes to a renderer, all in one host."""
+    from trlm_lab.backends import abi_chat, abi_operators
+
+    host = {
+        "native": abi_operators.native_operators,
+        "wasm": abi_operators.wasmtime_operators,
+    }[engine]().host
+    return lambda compiled: abi_chat.ChatRuntime(host, compiled)
 
 
 def main(arguments: list[str]) -> int:
     """A line a template, and the sums."""
     sums: Counter[str] = Counter()
+    names = arguments[1].split(",") if arguments[:1] == ["--engines"] else []
+    engines = {name: starter(name) for name in names}
+    arguments = arguments[2:] if names else arguments
     for name, source in itertools.chain.from_iterable(found(Path(a)) for a in arguments):
         try:
-            counts = judged(source)
+            counts = judged(source, engines)
         except TrlmError as error:
             sums["refused"] += 1
             print(f"{name}: {error}")

@@ -116,7 +116,7 @@ def test_lost_content_is_flagged(content: str, left: str) -> None:
     compiled, messages = compile_template(THINK), [turn("assistant", content)]
     rendered = render(compiled.ir, Conversation(messages))
     assert rendered.text == left
-    found = findings(messages, rendered, derive_contract(compiled.ir))
+    found = findings(Conversation(messages), rendered, derive_contract(compiled.ir))
     assert found == ["LOSSY_CONTENT at messages[0]"]
 
 
@@ -125,6 +125,6 @@ def test_a_synthesised_system_text_is_flagged() -> None:
     contract = derive_contract(compiled.ir)
     assert (contract.system, contract.synthesised_system) == ("synthesised", "You are a default.")
     rendered = render(compiled.ir, Conversation(messages))
-    assert findings(messages, rendered, contract) == ["SYNTHESISED_SYSTEM"]
+    assert findings(Conversation(messages), rendered, contract) == ["SYNTHESISED_SYSTEM"]
     with_it = render(compiled.ir, Conversation(PAIR))
-    assert findings(PAIR, with_it, contract) == []
+    assert findings(Conversation(PAIR), with_it, contract) == []

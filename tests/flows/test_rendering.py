@@ -45,7 +45,7 @@ def lines(*rows: Any) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
-@pytest.mark.parametrize("engine", ["python", "jinja"])
+@pytest.mark.parametrize("engine", ["python", "jinja", "native", "wasm"])
 def test_text_and_owners(command: Command, engine: str) -> None:
     rows = command(lines(HI, {**HI, "add_generation_prompt": True}), engine)
     head = [[0, 3, "bos"], [3, 9, "template"], [9, 11, "content"]]
@@ -141,7 +141,7 @@ def test_what_only_the_source_renders_has_no_owners(command: Command) -> None:
 
 @pytest.mark.parametrize(
     ("engine", "status", "code"),
-    [("native", 4, "NOT_SUPPORTED"), ("wasm", 4, "NOT_SUPPORTED"), ("perl", 2, "UNKNOWN_NAME")],
+    [("perl", 2, "UNKNOWN_NAME"), ("native-scalar", 2, "UNKNOWN_NAME")],
 )
 def test_engines_that_do_not_exist(command: Command, engine: str, status: int, code: str) -> None:
     assert command(lines(HI), engine, status=status) == []

@@ -60,9 +60,14 @@ class ChatRuntime:
         runs = self.host.bytes_at(address, 12 * count).view(np.uint32).reshape(-1, 3).tolist()
         return Rendered(text, tuple((start, end, OWNERS[owner]) for start, end, owner in runs))
 
-    def close(self) -> None:
-        """Forget the template and its host."""
+    def forget(self) -> None:
+        """Give the template back; the host goes on."""
         self.host.call("trlm_chat_free", self.handle)
+        self.handle = 0
+
+    def close(self) -> None:
+        """Give the template and the host back."""
+        self.forget()
         self.host.close()
 
 

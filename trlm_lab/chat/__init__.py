@@ -3,7 +3,9 @@
 from trlm_lab.chat.compile import compile_template
 from trlm_lab.chat.contract import TemplateContract, derive_contract
 from trlm_lab.chat.findings import findings
+from trlm_lab.chat.forbidden import declared_fields, require_permitted
 from trlm_lab.chat.insertion import InsertionPlan, plan_insertion
+from trlm_lab.chat.insertion_agreement import CardClaim, agreed_insertion
 from trlm_lab.chat.ir import CompiledTemplate, TemplateIR
 from trlm_lab.chat.parse import parse_template
 from trlm_lab.chat.read_ir import read_ir
@@ -12,6 +14,7 @@ from trlm_lab.chat.source_renderer import render_source
 from trlm_lab.chat.wire import encode_conversation
 
 __all__ = [
+    "CardClaim",
     "CompiledTemplate",
     "Conversation",
     "InsertionPlan",
@@ -19,7 +22,9 @@ __all__ = [
     "Segment",
     "TemplateContract",
     "TemplateIR",
+    "agreed_insertion",
     "compile_template",
+    "declared_fields",
     "derive_contract",
     "encode_conversation",
     "findings",
@@ -28,4 +33,5 @@ __all__ = [
     "read_ir",
     "render",
     "render_source",
+    "require_permitted",
 ]

@@ -50,8 +50,8 @@ class TemplateContract:
     bos: str
     eos: str
     trailing_whitespace: str
+    precedence: str
     escaping: str = "none: content is data, printed byte for byte or refused"
-    precedence: str = "the order of the messages; product instructions are the first system message"
 
     def to_map(self) -> dict[str, Any]:
         """For canonical encoding."""
@@ -106,6 +106,7 @@ def derive_contract(ir: TemplateIR) -> TemplateContract:
         bos="template" if first.ownership[:1] and first.ownership[0][2] == "bos" else "neither",
         eos="template" if any(row[2] == "eos" for row in first.ownership) else "neither",
         trailing_whitespace=_whitespace(probes),
+        precedence=_precedence(probes),
     )
 
 
@@ -185,6 +186,20 @@ def _generation(probes: _Probes, user: Any) -> str:
     if on is None or off is None:
         return "refused"
     return "by the flag" if on.text != off.text else "the flag is ignored"
+
+
+def _precedence(probes: _Probes) -> str:
+    """Where the product's instructions of today stand beside a stored conversation.
+
+    They are the first system message. `first`: before everything stored; `with the last user
+    message`: the template moves them behind it; `forbidden`: refused or not printed.
+    """
+    stored = [_message("user", "qzold"), _message("assistant", "qzanswer")]
+    found = probes.rendered([_message("system", _PROBE), *stored, _message("user", _USER)])
+    at = -1 if found is None else found.text.find(_PROBE)
+    if found is None or at < 0:
+        return "forbidden"
+    return "with the last user message" if 0 <= found.text.find("qzold") < at else "first"
 
 
 def _whitespace(probes: _Probes) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from trlm_lab.chat.contract import TemplateContract
-from trlm_lab.chat.render import Rendered
+from trlm_lab.chat.forbidden import forbidden_uses
+from trlm_lab.chat.render import Conversation, Rendered
 
 
-def findings(messages: list[Any], rendered: Rendered, contract: TemplateContract) -> list[str]:
-    """Codes with their place: LOSSY_CONTENT, SYNTHESISED_SYSTEM."""
-    found = []
+def findings(given: Conversation, rendered: Rendered, contract: TemplateContract) -> list[str]:
+    """Codes with their place: FORBIDDEN_FIELD, LOSSY_CONTENT, SYNTHESISED_SYSTEM."""
+    messages: list[dict[str, Any]] = given.messages
+    found = [f"FORBIDDEN_FIELD {name} at {at}" for name, at in forbidden_uses(given, contract)]
     for index, message in enumerate(messages):
         content = message.get("content")
         if isinstance(content, str) and content.strip() not in rendered.text:

@@ -77,3 +77,19 @@ class DoubleInsertionError(Refused):
     code = "DOUBLE_INSERTION"
     rule = "{token} would be inserted twice: {detail}"
     fix = "let one owner insert it: encode the rendered text without the post-processor's tokens"
+
+
+class InsertionConflictError(Refused):
+    """A model card that says otherwise than template and post-processor do."""
+
+    code = "INSERTION_CONFLICT"
+    rule = "the card says that {token} {said}; its owner is {owner}"
+    fix = "settle by the source's own encoding which of them is right, and correct the other"
+
+
+class ForbiddenFieldError(Refused):
+    """A field that the template refuses or never looks at."""
+
+    code = "FORBIDDEN_FIELD"
+    rule = "the template's contract forbids {field}"
+    fix = "leave it out, or put its text into a message that the template prints"

@@ -61,7 +61,7 @@ def _by_compiled(source: bytes, name: str, engine: str) -> Callable[[chat.Conver
     def answer(given: chat.Conversation) -> Row:
         rendered = render(given)
         row: Row = {"text": rendered.text, "ownership": [list(r) for r in rendered.ownership]}
-        found = chat.findings(given.messages, rendered, contract)
+        found = chat.findings(given, rendered, contract)
         return {**row, "findings": found} if found else row
 
     return answer

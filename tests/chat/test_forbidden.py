@@ -1,0 +1,108 @@
+"""Fields of the compiled template: each declared or forbidden, and forbidden means refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.chat.conversations import HI, TEMPLATES, TOOLS, turn
+from trlm_lab.chat import (
+    Conversation,
+    TemplateContract,
+    compile_template,
+    declared_fields,
+    derive_contract,
+    findings,
+    render,
+    require_permitted,
+)
+from trlm_lab.errors import ForbiddenFieldError
+
+PARTS = [{"type": "text", "text": "a"}]
+ALTERNATING = (
+    "{% for m in messages %}{% if m.role not in ['user', 'assistant'] %}"
+    "{{ raise_exception('role') }}{% endif %}{{ m.content.strip() }}{% endfor %}"
+)
+BEHIND = (
+    "{% set s = messages[0].content if messages[0].role == 'system' %}"
+    "{% for m in messages if m.role != 'system' %}{{ s ~ m.content if loop.last else m.content }}"
+    "{% endfor %}"
+)
+
+
+def contract(source: str) -> TemplateContract:
+    return derive_contract(compile_template(source).ir)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (
+            TEMPLATES["chatml"],
+            {"memory": "forbidden", "tools": "forbidden", "unknown_role": "accepted"},
+        ),
+        (
+            ALTERNATING,
+            {
+                "system": "forbidden",
+                "role system": "forbidden",
+                "role user": "accepted",
+                "role developer": "forbidden",
+                "unknown_role": "forbidden",
+                "structured_blocks": "forbidden",
+                "precedence": "forbidden",
+            },
+        ),
+        (TEMPLATES["headers"], {"structured_blocks": "accepted", "tools": "accepted"}),
+        ("{{ documents[0].text if documents }}", {"memory": "accepted"}),
+    ],
+)
+def test_each_field_is_declared_or_forbidden(source: str, expected: dict[str, str]) -> None:
+    found = declared_fields(contract(source))
+    assert {key: found[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (TEMPLATES["chatml"], "first"),
+        (BEHIND, "with the last user message"),
+        (ALTERNATING, "forbidden"),
+        ("{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}", "forbidden"),
+    ],
+)
+def test_where_product_instructions_stand(source: str, expected: str) -> None:
+    """Beside a stored conversation, the first system message is the product's of today."""
+    assert contract(source).precedence == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "given", "field", "where"),
+    [
+        (TEMPLATES["chatml"], {"documents": [{"text": "x"}]}, "memory", "documents"),
+        (TEMPLATES["chatml"], {"tools": TOOLS}, "tools", "tools"),
+        (ALTERNATING, {"messages": [HI, turn("narrator", "x")]}, "unknown_role", "messages[1]"),
+        (ALTERNATING, {"messages": [turn("tool", "x")]}, "role tool", "messages[0]"),
+        (ALTERNATING, {"messages": [turn("user", PARTS)]}, "structured_blocks", "messages[0]"),
+    ],
+)
+def test_a_forbidden_field_is_refused(
+    source: str, given: dict[str, Any], field: str, where: str
+) -> None:
+    conversation = Conversation(**{"messages": [HI], **given})
+    with pytest.raises(ForbiddenFieldError) as caught:
+        require_permitted(conversation, contract(source))
+    assert (caught.value.facts["field"], caught.value.where) == (field, where)
+
+
+def test_what_is_declared_passes() -> None:
+    require_permitted(Conversation([turn("system", "s"), HI]), contract(TEMPLATES["chatml"]))
+    require_permitted(Conversation([HI], tools=[], documents=[]), contract(TEMPLATES["chatml"]))
+
+
+def test_a_lost_field_is_a_finding() -> None:
+    ir = compile_template(TEMPLATES["chatml"]).ir
+    given = Conversation([turn("system", "s"), HI], documents=[{"text": "x"}])
+    found = findings(given, render(ir, given), derive_contract(ir))
+    assert found == ["FORBIDDEN_FIELD memory at documents"]
