@@ -54,9 +54,10 @@ def read_gguf_tokenizer(rows: Mapping[str, Any]) -> Tokenizer:
         raise TokenizerKindError(
             where=f"{PREFIX}model", stage="tokenizer model", kind=kind, known=", ".join(_READERS)
         )
+    word = metadata.take("pre", str, "")
     # Gemma 4's model is a pre-tokenizer at the same time.
-    pre = kind if kind == "gemma4" else metadata.take("pre", str, "")
-    return _READERS[kind](metadata, read_vocabulary(metadata, metadata.take("pre", str, "")), pre)
+    pre = kind if kind == "gemma4" else word
+    return _READERS[kind](metadata, read_vocabulary(metadata, word), pre)
 
 
 def _bpe(metadata: Metadata, vocabulary: Vocabulary, pre: str) -> Tokenizer:
@@ -97,8 +98,7 @@ def _rule(pre: str) -> PreTokenization:
 
 def _pairs(metadata: Metadata) -> list[tuple[str, str]]:
     """Merges cut at the first space that is not their first character."""
-    if metadata.take("merges", list, None) is None:
-        metadata.take("merges", list)
+    metadata.take("merges", list)
     out: list[tuple[str, str]] = []
     for merge in metadata.rows("merges", str):
         text = merge.partition("\0")[0]
