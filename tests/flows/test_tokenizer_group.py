@@ -10,6 +10,7 @@ import pytest
 
 from tests.text.components import ADDED, TEMPLATE, byte_level
 from tests.text.constructed import byte_bpe, document
+from tests.text.sentencepiece.made_models import model
 from trlm_lab.base import canon
 from trlm_lab.base.records.tokenizer_profile import TokenizerProfile
 from trlm_lab.flows.cli.app import run
@@ -48,14 +49,22 @@ def test_profile_for_people(capsys: Capture, tokenizer_file: Path) -> None:
     assert "'\\u2028'" in shown
 
 
-def test_file_without_profile(
-    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "small.model"
-    path.write_bytes(b"")
-    monkeypatch.setattr("trlm_lab.flows.tokenizer_profiles.read_reference", lambda file: file)
-    row = answer(capsys, "profile", str(path), status=4)
-    assert row["error"]["code"] == "NOT_SUPPORTED"
+@pytest.mark.parametrize("kind", ["UNIGRAM", "BPE", "WORD", "CHAR"])
+def test_sentencepiece_models(capsys: Capture, tmp_path: Path, kind: str) -> None:
+    """Profile and vectors like those of other files; the library agrees with the vectors."""
+    path, out = tmp_path / "small.model", tmp_path / "v.cbor"
+    path.write_bytes(model(kind))
+    before = answer(capsys, "profile", str(path))
+    assert before["profile"]["source"] == "sentencepiece 0.2.3"
+    assert before["profile"]["model"]["model"] == f"SentencePiece {kind}"
+    path.write_bytes(model(kind, add_dummy_prefix=False))
+    after = answer(capsys, "profile", str(path))
+    assert after["profile_id"] != before["profile_id"]
+    row = answer(capsys, "vectors", str(path), "--out", str(out))
+    assert row["profile_id"] == after["profile_id"]
+    for engine in ("python", "sentencepiece"):
+        judged = answer(capsys, "check-vectors", str(out), "--engine", engine)
+        assert judged["agree"] == row["vectors"] > 1000
 
 
 def test_missing_file(capsys: Capture, tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from trlm_lab.flows.tokenizer_engines import ENGINES, Reference
 from trlm_lab.flows.tokenizer_requests import Request, TokenizerFile
 from trlm_lab.flows.tokenizer_vectors import judge_vectors, make_vector_set, read_vectors
 from trlm_lab.text import Bounds, Tokenizer, read_tokenizer
-from trlm_lab.text.models.unigram import Unigram
 from trlm_lab.text.tables import scalar_set
 from trlm_lab.text.vectors import (
     FINITE,
@@ -33,6 +32,7 @@ from trlm_lab.text.vectors import (
     samples,
     vector_of,
 )
+from trlm_lab.text.vectors.samples import subject_of
 from trlm_lab.text.vectors.ties import is_tied, tied_texts
 
 Row = dict[str, Any]
@@ -137,8 +137,6 @@ def test_not_invertible_is_said(whole: VectorSet) -> None:
 def test_ties_are_those_of_the_definition() -> None:
     """Against all ways to cut a text, with the sums from the left."""
     pieces = {"<unk>": 0.0, "a": -1.0, "aa": -2.0, "b": -1.5, "ab": -2.0, "ba": -2.5, "aab": -3.5}
-    model = read_tokenizer(document(unigram(pieces))).model
-    assert isinstance(model, Unigram)
 
     def cuts(text: str) -> list[float]:
         sums = [pieces[text]] if text in pieces else []
@@ -149,9 +147,11 @@ def test_ties_are_those_of_the_definition() -> None:
 
     for text in ("aa", "ab", "aab", "ba", "aba", "bb", "abab", "aabb", "baa"):
         sums = cuts(text)
-        assert is_tied(model, text) == (sums.count(max(sums)) > 1), text
-    assert "aa" in tied_texts(model)
-    assert tied_texts(read_tokenizer(document(MODELS["bytes"])).model) == []
+        assert is_tied(pieces, text) == (sums.count(max(sums)) > 1), text
+    assert "aa" in tied_texts(pieces)
+    held_by = subject_of(read_tokenizer(document(unigram(pieces))))
+    assert held_by.scores == pieces
+    assert subject_of(read_tokenizer(document(MODELS["bytes"]))).scores == {}
 
 
 def test_survives_its_bytes(whole: VectorSet) -> None:

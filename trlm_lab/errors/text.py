@@ -101,14 +101,6 @@ class StreamUnsupportedError(InfrastructureError):
     fix = "use the engine python"
 
 
-class ProfileUnsupportedError(InfrastructureError):
-    """A tokenizer whose profile cannot be made yet."""
-
-    code = "NOT_SUPPORTED"
-    rule = "there is no profile of a {kind} file yet"
-    fix = "use a tokenizer.json or a GGUF file"
-
-
 class VectorsFileError(Refused):
     """A file that is no set of golden vectors of a tokenizer."""
 

@@ -8,18 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab.base.records.tokenizer_profile import TokenizerProfile
-from trlm_lab.errors import ProfileUnsupportedError, Refused
+from trlm_lab.errors import Refused
 from trlm_lab.flows.tokenizer_engines import read_reference
 from trlm_lab.flows.tokenizer_requests import TokenizerFile
 from trlm_lab.receipts import ReceiptStore
-from trlm_lab.text import Tokenizer
 from trlm_lab.text.profile import UNICODE, profile_of
+from trlm_lab.text.sentencepiece import SentencePieceTokenizer
+from trlm_lab.text.sentencepiece.profile import sentencepiece_profile
 from trlm_lab.text.tables import ENGINE
+from trlm_lab.text.vectors.samples import AnyTokenizer
 
 #: By kind of file: the library whose behaviour is pinned, and the versions of its character data.
+#: What is compiled follows the library that it was compiled from.
 _FOLLOWED = {
-    "tokenizer.json": (ENGINE, UNICODE),
     "GGUF": ("llama.cpp of llama-cpp-python 0.3.36", {"tables": "llama-cpp-python 0.3.36"}),
+    "BTOK": ("TinyRustLM BTOK", UNICODE),
+    "BPE1": ("TinyRustLM BPE1", UNICODE),
 }
 
 
@@ -56,17 +60,20 @@ def tokenizer_node(store: ReceiptStore, root: Path, sha256: str, tree: str) -> s
 
 
 def profile_file(path: Path) -> Profiled:
-    """The profile of a tokenizer.json or a GGUF file.
+    """The profile of a file of any kind that the reference reads.
 
     Raises:
-        ProfileUnsupportedError: a SentencePiece model.
         PathMissingError, and whatever the reference refuses.
     """
     file = TokenizerFile.at(path)
-    tokenizer = read_reference(file)
-    if not isinstance(tokenizer, Tokenizer) or file.kind not in _FOLLOWED:
-        raise ProfileUnsupportedError(where=str(path), kind=file.kind)
-    source, unicode = _FOLLOWED[file.kind]
+    profile = profile_of_file(file, read_reference(file))
     with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return Profiled(digest, profile_of(tokenizer, source=source, unicode=unicode))
+        return Profiled(hashlib.file_digest(stream, "sha256").hexdigest(), profile)
+
+
+def profile_of_file(file: TokenizerFile, tokenizer: AnyTokenizer) -> TokenizerProfile:
+    """The profile of a tokenizer that was read from a file."""
+    if isinstance(tokenizer, SentencePieceTokenizer):
+        return sentencepiece_profile(tokenizer)
+    source, unicode = _FOLLOWED.get(file.kind, (ENGINE, UNICODE))
+    return profile_of(tokenizer, source=source, unicode=unicode)

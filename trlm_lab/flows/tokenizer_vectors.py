@@ -13,20 +13,19 @@ from typing import Any
 from trlm_lab.base import canon
 from trlm_lab.base.plain_file import read_start
 from trlm_lab.errors import (
-    ProfileUnsupportedError,
     RecordError,
     Refused,
     VectorsFileError,
 )
 from trlm_lab.flows.tokenizer_engines import open_tokenizer, read_reference
-from trlm_lab.flows.tokenizer_profiles import profile_file
+from trlm_lab.flows.tokenizer_profiles import profile_of_file
 from trlm_lab.flows.tokenizer_requests import (
     Request,
     TakesUtf8,
     TokenizerEngine,
     TokenizerFile,
 )
-from trlm_lab.text import BOUNDS, MODES, Tokenizer, text_of
+from trlm_lab.text import BOUNDS, MODES, text_of
 from trlm_lab.text.vectors import (
     Parting,
     TokenizerBytes,
@@ -38,24 +37,22 @@ from trlm_lab.text.vectors import (
 
 #: The largest tokenizer.json in use has 33 MB, its vectors as much again.
 MAX_VECTOR_BYTES = 256 << 20
-_NAMES = {"tokenizer.json": "tokenizer.json", "GGUF": "tokenizer.gguf"}
+#: The kind of a file shows in its first bytes, but for this one.
+_NAMES = {"SentencePiece": "tokenizer.model"}
 Answer = dict[str, Any]
 
 
 def make_vector_set(path: Path) -> VectorSet:
-    """The minimum corpus for a tokenizer.json or a GGUF file, by the reference.
+    """The minimum corpus for a tokenizer of any kind, by the reference.
 
     Raises:
-        ProfileUnsupportedError: a SentencePiece model.
         PathMissingError, and whatever the reference refuses.
     """
     file = TokenizerFile.at(path)
     tokenizer = read_reference(file)
-    if not isinstance(tokenizer, Tokenizer):
-        raise ProfileUnsupportedError(where=str(path), kind=file.kind)
-    profiled = profile_file(path)
-    held = TokenizerBytes(file.kind, profiled.file_sha256, path.read_bytes())
-    return vector_set(tokenizer, profiled.profile, held)
+    data = path.read_bytes()
+    held = TokenizerBytes(file.kind, canon.sha256_hex(data), data)
+    return vector_set(tokenizer, profile_of_file(file, tokenizer), held)
 
 
 def write_vectors(found: VectorSet, out: Path) -> dict[str, Any]:
@@ -194,5 +191,20 @@ def _library(found: VectorSet) -> Mapping[str, tuple[str, ...]]:
     return dict.fromkeys(("visible",) if tidies else ("raw", "visible"), ("text",))
 
 
+def _llama_cpp(found: VectorSet) -> Mapping[str, tuple[str, ...]]:
+    """It tidies up in every mode, where it does."""
+    tidies = any(one.stage == "Tidied" for one in found.profile.decoding.stages)
+    return {"visible": ("data", "text")} if tidies else _everything(found)
+
+
+def _sentencepiece(found: VectorSet) -> Mapping[str, tuple[str, ...]]:
+    """It decodes to text, and leaves control symbols out in every mode."""
+    return {"visible": ("text",)}
+
+
 #: What each engine decodes exactly: modes, and whether to bytes or to text.
-_REACH: dict[str, Callable[[VectorSet], Mapping[str, tuple[str, ...]]]] = {"hf": _library}
+_REACH: dict[str, Callable[[VectorSet], Mapping[str, tuple[str, ...]]]] = {
+    "hf": _library,
+    "llama.cpp": _llama_cpp,
+    "sentencepiece": _sentencepiece,
+}

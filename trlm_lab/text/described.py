@@ -49,6 +49,8 @@ def described(value: Any) -> Any:
     if isinstance(value, str):
         text = plain(value)
         return {"bytes_hex": text.hex()} if isinstance(text, bytes) else text
+    if isinstance(value, bytes):
+        return {"bytes": len(value), "sha256": canon.sha256_hex(value)}
     if is_dataclass(value):
         return {"is": type(value).__name__} | parameters(value)
     if isinstance(value, tuple | list) and len(value) <= _SHOWN:

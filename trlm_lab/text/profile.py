@@ -41,7 +41,11 @@ WHITE_SPACE = (
     "\u1680", "\u180e", *map(chr, range(0x2000, 0x200C)), "\u2028", "\u2029", "\u202f", "\u205f",
     "\u2060", "\u3000", "\ufeff",
 )  # fmt: skip
-NO_BYTE_API = "the source takes texts only"
+#: Of every tokenizer: no source defines what bytes that are no UTF-8 would be.
+INPUT = InputPolicy(
+    "utf-8", "refused, with the offset of the first invalid byte", "data", BOUNDS.bytes,
+    BOUNDS.scalars, byte_api=False, byte_api_reason="the source takes texts only",
+)  # fmt: skip
 
 _ADDED_RULES = {
     "stages": "those not normalized in the given text, then the others in the normalized text",
@@ -85,10 +89,7 @@ def profile_of(
     return TokenizerProfile(
         schema=SCHEMA,
         source=source,
-        input=InputPolicy(
-            "utf-8", "refused, with the offset of the first invalid byte", "data", BOUNDS.bytes,
-            BOUNDS.scalars, byte_api=False, byte_api_reason=NO_BYTE_API,
-        ),
+        input=INPUT,
         characters=_characters(tokenizer, unicode),
         normalizers=_stages(tokenizer.normalizers),
         pre_tokenizers=_stages(tokenizer.pre_tokenizers),

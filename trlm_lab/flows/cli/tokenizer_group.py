@@ -12,7 +12,7 @@ from trlm_lab.flows.cli.runs import Json
 from trlm_lab.flows.cli.tokenizer_compile import compile_command
 
 group = typer.Typer(no_args_is_help=True, help="What a tokenizer is, and what it must give.")
-File = Annotated[Path, typer.Argument(help="A tokenizer.json or a GGUF file.")]
+File = Annotated[Path, typer.Argument(help="A tokenizer file, as `trlm tokenize` takes it.")]
 
 
 def register(app: typer.Typer) -> None:

@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from trlm_lab.text.added_tokens import AddedToken
 from trlm_lab.text.vectors.samples import Sample, of_texts
 
 #: Vocabularies have up to some thousand added tokens, most of them reserved and of one form.
@@ -15,9 +14,8 @@ _FORMS: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC
 _WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 
 
-def added_samples(tokens: Sequence[AddedToken]) -> Iterator[Sample]:
+def added_samples(contents: Sequence[str]) -> Iterator[Sample]:
     """Alone and twice for every token; of more than `MOST` the rest for evenly spaced ones."""
-    contents = [token.content for token in tokens]
     after = dict(zip(contents, [*contents[1:], *contents[:1]], strict=True))
     few = contents[:: -(-len(contents) // MOST)] if contents else []
     yield from of_texts("added_alone", contents)

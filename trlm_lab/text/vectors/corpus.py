@@ -9,12 +9,11 @@ import unicodedata
 from collections.abc import Iterator
 
 from trlm_lab.text.profile import WHITE_SPACE
-from trlm_lab.text.tokenizer import Tokenizer
 from trlm_lab.text.vectors import texts
 from trlm_lab.text.vectors.added import added_samples
 from trlm_lab.text.vectors.ill_formed import ill_formed_samples
 from trlm_lab.text.vectors.longest import longest_samples
-from trlm_lab.text.vectors.samples import Sample, of_texts
+from trlm_lab.text.vectors.samples import AnyTokenizer, Sample, of_texts, subject_of
 from trlm_lab.text.vectors.ties import tied_texts
 
 #: Classes that a tokenizer may have fewer than twenty of, or none, and why.
@@ -31,15 +30,16 @@ FINITE = {
 LEAST = 20
 
 
-def samples(tokenizer: Tokenizer) -> Iterator[Sample]:
+def samples(tokenizer: AnyTokenizer) -> Iterator[Sample]:
     """Every sample, class by class."""
+    subject = subject_of(tokenizer)
     yield from _characters()
     yield from _normalization()
     yield from _writing()
-    yield from added_samples(tokenizer.added)
-    yield from of_texts("unknown", [*texts.UNUSUAL, *_unknown(tokenizer)])
+    yield from added_samples(subject.added)
+    yield from of_texts("unknown", [*texts.UNUSUAL, *_unknown(subject.unknown)])
     yield from of_texts("byte_fallback", texts.BYTE_NAMES)
-    yield from of_texts("unigram_ties", tied_texts(tokenizer.model))
+    yield from of_texts("unigram_ties", tied_texts(subject.scores))
     yield from of_texts("insertion", ["", *texts.ASCII, *texts.SCRIPTS], insert=True)
     yield from longest_samples()
     yield from ill_formed_samples()
@@ -86,9 +86,6 @@ def _writing() -> Iterator[Sample]:
     yield from of_texts("offsets", texts.MOVING)
 
 
-def _unknown(tokenizer: Tokenizer) -> list[str]:
+def _unknown(text: str | None) -> list[str]:
     """The unknown token as a text, alone and between letters."""
-    model = tokenizer.model
-    known = getattr(model, "unknown_id", None)
-    text = getattr(model, "unknown", None) if known is None else model.text_of(known)
-    return [text, f"a{text}b", f"{text}{text}"] if isinstance(text, str) else []
+    return [] if text is None else [text, f"a{text}b", f"{text}{text}"]

@@ -10,7 +10,6 @@ from trlm_lab.text.coordinates import Coordinates, Span
 from trlm_lab.text.decoded import MODES
 from trlm_lab.text.profile import UNITS
 from trlm_lab.text.records import Encoding
-from trlm_lab.text.tokenizer import Tokenizer
 from trlm_lab.text.vectors.corpus import FINITE, samples
 from trlm_lab.text.vectors.record import (
     SCHEMA,
@@ -23,22 +22,24 @@ from trlm_lab.text.vectors.record import (
     Vector,
     VectorSet,
 )
-from trlm_lab.text.vectors.samples import Sample
+from trlm_lab.text.vectors.samples import AnyTokenizer, Sample
 
 
-def vector_set(tokenizer: Tokenizer, profile: TokenizerProfile, file: TokenizerBytes) -> VectorSet:
+def vector_set(
+    tokenizer: AnyTokenizer, profile: TokenizerProfile, file: TokenizerBytes
+) -> VectorSet:
     """The whole minimum corpus for one tokenizer."""
     return VectorSet(SCHEMA, profile, file, FINITE, tuple(_vectors(tokenizer)))
 
 
-def _vectors(tokenizer: Tokenizer) -> Iterator[Vector]:
+def _vectors(tokenizer: AnyTokenizer) -> Iterator[Vector]:
     counts: dict[str, int] = {}
     for sample in samples(tokenizer):
         number = counts[sample.group] = counts.get(sample.group, 0) + 1
         yield vector_of(tokenizer, sample, f"{sample.group}/{number}")
 
 
-def vector_of(tokenizer: Tokenizer, sample: Sample, name: str) -> Vector:
+def vector_of(tokenizer: AnyTokenizer, sample: Sample, name: str) -> Vector:
     """One vector: a refusal is a result like others."""
     data = sample.data * sample.repeats
     expected: Expected | None = None
@@ -56,7 +57,7 @@ def vector_of(tokenizer: Tokenizer, sample: Sample, name: str) -> Vector:
     )  # fmt: skip
 
 
-def _expected(tokenizer: Tokenizer, found: Encoding) -> Expected:
+def _expected(tokenizer: AnyTokenizer, found: Encoding) -> Expected:
     decoded = {mode: tokenizer.decode(found.ids, mode) for mode in MODES}
     return Expected(
         found.normalized,
