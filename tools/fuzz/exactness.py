@@ -94,6 +94,18 @@ def _opened(
     return candidate, source, pool_of(reference.tokenizer, given.seed)
 
 
+def table(kept: Path) -> Iterator[str]:
+    """Rows of a Markdown table of all finished shards."""
+    yield "| engine | tokenizer | texts | over 200 bytes | bytes | ids | ill-formed | differ |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for room in sorted({file.parent for file in kept.rglob("*.json")}):
+        rows = [json.loads(file.read_bytes()) for file in sorted(room.glob("*.json"))]
+        sums = [sum(row[k] for row in rows) for k in ("texts", "long", "bytes", "ids", "refused")]
+        cells = [room.parent.name.partition("-")[0], room.name.replace("--", "/")]
+        cells += [f"{number:,}" for number in sums]
+        yield f"| {' | '.join(cells)} | {sum(len(row['mismatches']) for row in rows)} |"
+
+
 def main(arguments: list[str]) -> int:
     """A line a tokenizer, and the differences."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -104,7 +116,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--shard", type=int, default=1000, help="texts for each shard")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kept", type=Path, default=KEPT)
+    parser.add_argument("--table", action="store_true", help="what finished shards found")
     given = parser.parse_args(arguments)
+    if given.table:
+        print("\n".join(table(given.kept)))
+        return 0
     if not NORMALIZATION_TEST.is_file():
         print(f"{NORMALIZATION_TEST} is not here: what decomposes is taken instead")
     failed = 0
