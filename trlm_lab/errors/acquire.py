@@ -53,6 +53,14 @@ class DownloadError(InfrastructureError):
     fix = "check that `python -m pip download --no-deps {package}=={version}` works here"
 
 
+class PackageNotInstalledError(InfrastructureError):
+    """A package whose installed files are asked for, and that is not there in this version."""
+
+    code = "PACKAGE_NOT_INSTALLED"
+    rule = "{package} {version}: {detail}"
+    fix = "python -m pip install --no-deps {package}=={version}, or fetch it: py:{package}"
+
+
 class MissingPackageError(InfrastructureError):
     """An optional Python package that this step needs and that is not installed."""
 

@@ -73,7 +73,8 @@ class Planned:
         ):
             self._fail("EVIDENCE_FOREIGN", "configuration and claims have two source trees")
         pin = self.graph.node(acquisition).metadata["pin"]
-        if self.plan.source.startswith(("py:", "synthetic:")) and pin != self.plan.source:
+        named = self.plan.source.startswith(("py:", "installed:", "synthetic:"))
+        if named and pin != self.plan.source:
             self._fail("EVIDENCE_FOREIGN", f"acquired {pin!r}, planned {self.plan.source!r}")
 
     def _count(self, found: Sequence[Any], wanted: Sequence[Any]) -> None:
