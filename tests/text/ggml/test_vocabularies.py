@@ -9,7 +9,12 @@ import pytest
 from tests.text.ggml.made_vocabulary import byte_level
 from tests.text.ggml.peers import GgufPair
 from tests.text.sentencepiece.made_models import RULES, charsmap
-from trlm_lab.errors import TokenizerFieldError, TokenizerKindError, TokenizerVocabularyError
+from trlm_lab.errors import (
+    TokenizerFieldError,
+    TokenizerKindError,
+    TokenizerVocabularyError,
+    TrlmError,
+)
 from trlm_lab.text.ggml import read_gguf_tokenizer
 
 Fields = dict[str, Any]
@@ -172,3 +177,25 @@ def test_broken_table() -> None:
 def test_tokens_of_one_length_that_overlap_are_told() -> None:
     fields = byte_level("gpt-2", more=("<a<", "<b<"))
     assert "can overlap" in read_gguf_tokenizer(fields).notes[-1]
+
+
+ODD: tuple[Any, ...] = (
+    None, True, -1, 0, 1 << 40, 1.5, "", "x", "\0", [], ["a"], ["a", "a"], ["", "\0"], [1], [1.0],
+    [None], [True], {}, b"x",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["spm", "ugm, rules", "wpm", "roles", "phi"])
+def test_odd_values_are_read_or_refused(name: str) -> None:
+    """Every key with every odd value, and every key left out: nothing but a refusal comes out."""
+    fields = {k: list(v) if isinstance(v, bytes) else v for k, v in VOCABULARIES[name].items()}
+    extra = ("add_bos_token", "bos_token_id", "normalizer.lowercase", "fim_pre_token_id", "pre")
+    for key in (*fields, *(K + one for one in extra), "general.name"):
+        changes = [{**fields, key: odd} for odd in ODD]
+        for changed in (*changes, {k: v for k, v in fields.items() if k != key}):
+            try:
+                tokenizer = read_gguf_tokenizer(changed)
+            except TrlmError:
+                continue
+            tokenizer.encode("ab <x>\u00e9", add_special_tokens=True)
+            tokenizer.decode([0])
