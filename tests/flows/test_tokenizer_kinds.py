@@ -125,3 +125,13 @@ def test_sentencepiece_library_refuses(piece_model: Path) -> None:
     with pytest.raises(StreamUnsupportedError):
         opened.stream("raw")
     assert opened.decode([1], "visible") == {"bytes_hex": "", "text": ""}
+
+
+def test_check(piece_model: Path, tmp_path: Path, capsys: Capture) -> None:
+    assert run(["check", str(piece_model), "--json"]) == 0
+    capsys.readouterr()
+    broken = tmp_path / "broken.model"
+    broken.write_bytes(piece_model.read_bytes()[:-1])
+    assert run(["check", str(broken), "--json"]) == 3
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    assert finding["code"] == "SENTENCEPIECE_FILE"

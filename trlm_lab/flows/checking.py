@@ -54,6 +54,8 @@ def _kind(path: Path) -> Callable[[Path], list[Finding]]:
         return _golden
     if path.suffix == ".json":
         return _json
+    if ".model" in path.name:
+        return _pieces
     raise UncheckableError(where=str(path))
 
 
@@ -89,6 +91,18 @@ def _small(path: Path) -> list[Finding]:
     from trlm_lab.flows.compiled_tokenizer import check_small
 
     return check_small(path)
+
+
+def _pieces(path: Path) -> list[Finding]:
+    """A SentencePiece model."""
+    from trlm_lab.flows.tokenizer_engines import read_reference
+    from trlm_lab.flows.tokenizer_requests import TokenizerFile
+
+    try:
+        read_reference(TokenizerFile.at(path))
+    except Refused as error:
+        return [dict(error.as_finding())]
+    return []
 
 
 def _gguf(path: Path) -> list[Finding]:
