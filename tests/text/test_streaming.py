@@ -14,10 +14,15 @@ from hypothesis import strategies as st
 
 from tests.text.components import ADDED, BYTES, DECODERS, MODELS, byte_level, kind, replaced
 from tests.text.constructed import CORPUS, bpe, document
+from tests.text.sentencepiece.made_models import model
 from trlm_lab.errors import TokenIdError
 from trlm_lab.text import MODES, Decoded, StreamingDecoder, Tokenizer, read_tokenizer
-from trlm_lab.text.decoder_streams import AtEnd, stream_of
-from trlm_lab.text.decoders import Fuse
+from trlm_lab.text.decoder_streams import AtEnd, Chain, stream_of
+from trlm_lab.text.decoders import Decoder, Fuse
+from trlm_lab.text.ggml.decoding import Pieces, Tidied
+from trlm_lab.text.sentencepiece import read_sentencepiece
+from trlm_lab.text.sentencepiece.normalizer import SPACE
+from trlm_lab.text.vectors.samples import AnyTokenizer
 
 KEPT = ("utf-8", "surrogateescape")
 
@@ -51,7 +56,7 @@ def tokenizer_of(decoder: str, model: str) -> Tokenizer:
     return _KNOWN[decoder, model]
 
 
-def pushed(tokenizer: Tokenizer, ids: list[int], mode: str) -> list[Decoded]:
+def pushed(tokenizer: AnyTokenizer, ids: list[int], mode: str) -> list[Decoded]:
     """What each id gives, and the rest; at every place `held` is what a flush would give."""
     stream = tokenizer.stream(mode)
     out: list[Decoded] = []
@@ -63,7 +68,7 @@ def pushed(tokenizer: Tokenizer, ids: list[int], mode: str) -> list[Decoded]:
     return [*out, held]
 
 
-def require_streams(tokenizer: Tokenizer, ids: list[int]) -> None:
+def require_streams(tokenizer: AnyTokenizer, ids: list[int]) -> None:
     for mode in MODES:
         parts, whole = pushed(tokenizer, ids, mode), tokenizer.decode(ids, mode)
         assert b"".join(part.data for part in parts) == whole.data, (mode, ids)
@@ -108,6 +113,66 @@ def test_any_neighbours(texts: list[str], decoder: str) -> None:
         _KNOWN["letters", decoder] = read_tokenizer(document(LETTERS, decoder=ALL[decoder]))
     tokenizer = _KNOWN["letters", decoder]
     require_streams(tokenizer, [tokenizer.model.ids[text] for text in texts])
+
+
+GGUF_DECODERS: dict[str, list[Decoder]] = {
+    "byte-level": [Pieces(True, frozenset({"<s>"}), frozenset(), frozenset({"<off>"}), False),
+                   Tidied()],
+    "spm": [Pieces(False, frozenset({"<s>"}), frozenset(BYTES), frozenset({"<off>"}), True)],
+    "words": [Pieces(False, frozenset(), frozenset(), frozenset(), True), Tidied()],
+}  # fmt: skip
+GGUF_TEXTS = [
+    "\u2581", "\u2581a", "\u2581?", "?", "!", "\u2581'", "'", "\u2581's", "'re", "\u2581've",
+    "\u2581.", "\u2581\u2581", "\u2581,\u2581'\u2581", "e", "\u0120", "\u0120'", "\u0120?", "\xc3",
+    "\xa9", "<s>", "<off>", "\u4e2d", *BYTES[0xC0:0xF8:5], *BYTES[0x80:0xC0:9], BYTES[0x41],
+    BYTES[0x20],
+]  # fmt: skip
+
+
+@settings(max_examples=400)
+@given(texts=st.lists(st.sampled_from(GGUF_TEXTS), max_size=24), lossy=st.booleans(),
+       clean=st.booleans(), name=st.sampled_from(list(GGUF_DECODERS)))  # fmt: skip
+def test_decoders_of_gguf_files(texts: list[str], lossy: bool, clean: bool, name: str) -> None:
+    stages = GGUF_DECODERS[name]
+    chain = Chain.of(stages, lossy=lossy, clean=clean)
+    found = "".join([chain.push(text) for text in texts]) + chain.finish()
+    whole = texts
+    for stage in stages:
+        whole = stage.apply(whole, lossy=lossy, clean=clean)
+    assert found == "".join(whole)
+
+
+def test_tidied_words_come_with_the_next_space() -> None:
+    chain = Chain.of(GGUF_DECODERS["words"], lossy=False, clean=True)
+    given_texts = ["\u2581it", "\u2581'", "s", "\u2581on", "\u2581?", "\u2581no"]
+    assert [chain.push(text) for text in given_texts] == ["", "it", "", "'s", " on", "?"]
+    assert chain.finish() == " no"
+
+
+@pytest.mark.parametrize("kind", ["UNIGRAM", "BPE"])
+@pytest.mark.parametrize("switches", [
+    {}, {"byte_fallback": True}, {"byte_fallback": True, "remove_extra_whitespaces": False},
+    {"add_dummy_prefix": False, "defined": True}, {"denormalize": True},
+    {"unk_surface": "", "byte_fallback": True},
+])  # fmt: skip
+def test_sentencepiece_models(kind: str, switches: dict[str, Any]) -> None:
+    tokenizer = read_sentencepiece(model(kind, **switches))
+    texts = [piece.text for piece in tokenizer.file.pieces]
+    few = [number for number, text in enumerate(texts) if text.startswith(("<", SPACE))]
+    draw = random.Random(f"{kind}{switches}")
+    for length in range(40):
+        require_streams(tokenizer, draw.choices(range(len(texts)), k=length))
+        require_streams(tokenizer, draw.choices(few, k=length))
+
+
+def test_a_character_of_byte_pieces_comes_when_it_is_whole() -> None:
+    tokenizer = read_sentencepiece(model("BPE", byte_fallback=True))
+    stream = tokenizer.stream()
+    ids = [tokenizer.byte_ids[byte] for byte in "\xe9".encode()]
+    assert [stream.push(number).data for number in ids] == [b"", "\xe9".encode()]
+    assert stream.held == Decoded(b"", "\xe9")
+    assert stream.push(tokenizer.byte_ids[0x41]) == Decoded(b"A", "")
+    assert stream.flush() == Decoded(b"", "\xe9A")
 
 
 def test_a_character_comes_when_it_is_whole() -> None:

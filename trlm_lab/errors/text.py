@@ -109,14 +109,6 @@ class VectorsFileError(Refused):
     fix = "write the vectors again with trlm tokenizer vectors"
 
 
-class ByteApiError(Refused):
-    """Bytes that need not be UTF-8, for a tokenizer that defines no byte input."""
-
-    code = "BYTE_API"
-    rule = "the profile of this tokenizer has no byte API: {reason}"
-    fix = "give the text as well-formed UTF-8"
-
-
 class SentencePieceFileError(Refused):
     """Bytes that are no protocol buffer, so no SentencePiece model."""
 

@@ -10,7 +10,7 @@ import codecs
 import copy
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 from trlm_lab.text import decoders
 from trlm_lab.text.byte_chars import joined
@@ -229,6 +229,18 @@ class Metaspace(Waiting):
         return ()
 
 
+class Passed(Waiting):
+    """Every fragment as it is."""
+
+    def push(self, text: str, ends: bool) -> Iterable[Fragment]:
+        """The fragment at once."""
+        return ((text, ends),)
+
+    def finish(self) -> Iterable[Fragment]:
+        """Nothing."""
+        return ()
+
+
 class Fuse(Waiting):
     """All texts are one, which ends when nothing follows."""
 
@@ -310,10 +322,22 @@ _STREAMS: dict[type, Callable[..., Stream]] = {
 }
 
 
+@runtime_checkable
+class Streamed(Protocol):
+    """A decoder that brings its own stream; None where it has to see all texts."""
+
+    def stream(self, *, lossy: bool, clean: bool) -> Stream | None:
+        """The stream."""
+
+
 def stream_of(stage: Decoder, *, lossy: bool, clean: bool) -> Stream:
-    """The stream of one decoder; one that is not known here waits for all texts."""
-    make = _STREAMS.get(type(stage))
-    return make(stage, lossy, clean) if make else AtEnd(stage, lossy=lossy, clean=clean)
+    """The stream of one decoder; one that nobody brings waits for all texts."""
+    make, found = _STREAMS.get(type(stage)), None
+    if make:
+        found = make(stage, lossy, clean)
+    elif isinstance(stage, Streamed):
+        found = stage.stream(lossy=lossy, clean=clean)
+    return found or AtEnd(stage, lossy=lossy, clean=clean)
 
 
 class Chain:

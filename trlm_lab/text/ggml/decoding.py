@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 
 from trlm_lab.text.byte_chars import BYTES
+from trlm_lab.text.decoder_streams import Passed
+from trlm_lab.text.ggml.decoding_streams import PieceBytes, TidiedWords
 
 _SPACE = "\u2581"
 _SIGNS = re.compile(r" ([?!.,])")
@@ -36,6 +38,10 @@ class Pieces:
             data[0] = data[0].removeprefix(b" ")
         return [b"".join(data).decode("utf-8", "replace" if lossy else "surrogateescape")]
 
+    def stream(self, *, lossy: bool, clean: bool) -> PieceBytes:
+        """The same token by token."""
+        return PieceBytes(self._bytes, strip_first=self.strip_first, lossy=lossy)
+
     def _bytes(self, text: str) -> bytes:
         if text in self.silent:
             return b""
@@ -61,6 +67,10 @@ class Tidied:
     def apply(self, texts: list[str], *, lossy: bool, clean: bool) -> list[str]:
         """The same texts, or tidied ones."""
         return [_tidy(text) for text in texts] if clean else texts
+
+    def stream(self, *, lossy: bool, clean: bool) -> TidiedWords | Passed:
+        """The same as the text grows."""
+        return TidiedWords(_tidy) if clean else Passed()
 
 
 def _tidy(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from trlm_lab.text.sentencepiece.decoding_stream import PieceStream
 from trlm_lab.text.sentencepiece.model_file import BYTE, CONTROL, NORMAL, UNKNOWN, ModelFile
 from trlm_lab.text.sentencepiece.normalizer import SPACE, Normalizer
 
@@ -36,11 +37,21 @@ class PieceDecoder:
         """One text."""
         run = _Run(self.file, visible=clean)
         for text in texts:
-            run.take(text, self.kinds.get(text, NORMAL))
+            run.take(text, self._kind(text))
         if not lossy and not self.denormalizer:
             return [b"".join(run.parts).decode("utf-8", "surrogateescape")]
         shown = "".join([_replaced(part) for part in run.parts])
         return [self.denormalizer.apply(shown).text if self.denormalizer else shown]
+
+    def stream(self, *, lossy: bool, clean: bool) -> PieceStream | None:
+        """The same piece by piece; a denormalizer has to see all of them."""
+        if self.denormalizer:
+            return None
+        run = _Run(self.file, visible=clean)
+        return PieceStream(run, self._kind, _replaced if lossy else None)
+
+    def _kind(self, text: str) -> int:
+        return self.kinds.get(text, NORMAL)
 
 
 def _replaced(part: bytes) -> str:
@@ -54,7 +65,7 @@ class _Run:
         self._file, self._visible = file, visible
         #: Bytes of one piece, or of several byte pieces that follow one another.
         self.parts: list[bytes] = []
-        self._in_bytes = self._written = False
+        self.in_bytes = self._written = False
         self._at_start = True
         self._space_taken = False
 
@@ -62,10 +73,10 @@ class _Run:
         """One piece."""
         if kind == BYTE:
             byte = bytes([int(text[3:5], 16)])
-            self.parts.append(self.parts.pop() + byte if self._in_bytes else byte)
-            self._in_bytes = self._written = True
+            self.parts.append(self.parts.pop() + byte if self.in_bytes else byte)
+            self.in_bytes = self._written = True
             return
-        self._in_bytes = False
+        self.in_bytes = False
         if self._space_taken or self._written:
             self._at_start = False
         self._space_taken = False

@@ -79,7 +79,7 @@ class SentencePieceTokenizer:
         return decoded(texts, [self.decoder], clean=mode == "visible", hidden=hidden)
 
     def stream(self, mode: str = "raw") -> StreamingDecoder:
-        """The same token by token: all of it at the end."""
+        """The same token by token."""
         hidden = text_sets().hidden if mode == "diagnostic" else None
         visible = mode == "visible"
         return StreamingDecoder(
