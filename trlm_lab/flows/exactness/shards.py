@@ -16,11 +16,7 @@ from typing import Any
 
 from trlm_lab.errors import TrlmError, Utf8Error
 from trlm_lab.flows.exactness.text_generators import Pool, equal_texts, ill_formed, long_text, mixed
-from trlm_lab.flows.tokenizer_engines import (
-    Request,
-    Row,
-    TokenizerEngine,
-)
+from trlm_lab.flows.tokenizer_requests import Request, Row, TokenizerEngine
 from trlm_lab.text import Tokenizer, text_of
 from trlm_lab.text.sentencepiece import SentencePieceTokenizer
 
@@ -129,8 +125,9 @@ def _answer(engine: TokenizerEngine, request: Request) -> Row:
     except TrlmError as error:
         return {"error": error.code}
     except Exception as error:
-        # The library of the source raises bare Exceptions where a text has no token.
-        return {"error": "UNKNOWN_TOKEN_MISSING" if "nk" in str(error) else str(error)}
+        # The tokenizers library raises bare Exceptions; the one on a text without token speaks of
+        # `unk` or of an unknown token.
+        return {"error": "UNKNOWN_TOKEN_MISSING" if "unk" in str(error).lower() else str(error)}
 
 
 def _refused(data: bytes, index: int, shard: Shard) -> int:

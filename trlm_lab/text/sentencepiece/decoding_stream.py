@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterable
 from typing import Protocol, Self
 
-from trlm_lab.text.decoder_streams import KEPT, Fragment, Whole, scalars
+from trlm_lab.text.streams import KEPT, Fragment, Whole, scalars
 
 
 class Run(Protocol):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from trlm_lab.errors import TokenIdError
@@ -91,12 +92,12 @@ class SentencePieceTokenizer:
         pieces = self.file.pieces
         return pieces[number].text if 0 <= number < len(pieces) else None
 
-    @property
+    @cached_property
     def special_ids(self) -> frozenset[int]:
         """Ids of control symbols."""
         return frozenset(n for n, piece in enumerate(self.file.pieces) if piece.type == CONTROL)
 
-    @property
+    @cached_property
     def unknown_id(self) -> int:
         """The id of the unknown piece; -1 where bytes stand for everything."""
         types = [piece.type for piece in self.file.pieces]
