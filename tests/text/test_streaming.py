@@ -17,11 +17,12 @@ from tests.text.constructed import CORPUS, bpe, document
 from tests.text.sentencepiece.made_models import model
 from trlm_lab.errors import TokenIdError
 from trlm_lab.text import MODES, Decoded, StreamingDecoder, Tokenizer, read_tokenizer
-from trlm_lab.text.decoder_streams import AtEnd, Chain, stream_of
+from trlm_lab.text.decoder_streams import Chain, stream_of
 from trlm_lab.text.decoders import Decoder, Fuse
 from trlm_lab.text.ggml.decoding import Pieces, Tidied
 from trlm_lab.text.sentencepiece import read_sentencepiece
 from trlm_lab.text.sentencepiece.normalizer import SPACE
+from trlm_lab.text.streams import AtEnd
 from trlm_lab.text.vectors.samples import AnyTokenizer
 
 KEPT = ("utf-8", "surrogateescape")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from trlm_lab.text.decoded import Decoded, escaped
-from trlm_lab.text.decoder_streams import KEPT, Chain, scalars
+from trlm_lab.text.decoder_streams import Chain
 from trlm_lab.text.decoders import Decoder
 from trlm_lab.text.scalar_sets import ScalarSet
+from trlm_lab.text.streams import KEPT, scalars
 
 
 class StreamingDecoder:

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 
 from trlm_lab.text.byte_chars import BYTES
-from trlm_lab.text.decoder_streams import Passed
 from trlm_lab.text.ggml.decoding_streams import PieceBytes, TidiedWords
+from trlm_lab.text.streams import Passed
 
 _SPACE = "\u2581"
 _SIGNS = re.compile(r" ([?!.,])")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from trlm_lab.text.decoder_streams import KEPT, REPLACED, Fragment, Waiting, Whole, scalars
+from trlm_lab.text.streams import KEPT, REPLACED, Fragment, Waiting, Whole, scalars
 
 #: A space here may begin what is tidied away, but not within it, and nothing before reaches it.
 _NEVER_BEFORE = (" ", "'")
