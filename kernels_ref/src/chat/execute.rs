@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use crate::chat::arguments::Arguments;
 use crate::chat::error::{ill_typed, refused};
 use crate::chat::evaluate::{evaluate, located};
 use crate::chat::functions::bound_depth;
@@ -110,7 +109,7 @@ fn inside<'t, T>(
 }
 
 /// What a body writes, or how it was left.
-fn captured(state: &mut State<'_>, body: Index) -> Result<std::result::Result<Text, Flow>> {
+pub fn captured(state: &mut State<'_>, body: Index) -> Result<std::result::Result<Text, Flow>> {
     state.begin();
     let flow = execute(state, body)?;
     let text = state.end()?;
@@ -254,60 +253,4 @@ fn chosen(state: &mut State<'_>, held: &For, over: &Value) -> Result<Vec<Value>>
         }
     }
     Ok(found)
-}
-
-/// Run a macro; what it writes.
-pub fn call_macro(
-    state: &mut State<'_>,
-    node: Index,
-    scope: usize,
-    given: Arguments,
-) -> Result<Text> {
-    let held = match &state.template.nodes[node as usize].op {
-        Op::Macro(held) => held,
-        _ => return refused("no macro"),
-    };
-    if given.args.len() > held.parameters.len() {
-        let detail = format!("takes not more than {} argument(s)", held.parameters.len());
-        return refused(format!("TypeError: macro '{}' {}", held.name, detail));
-    }
-    let mut values: Vec<(&Name, Value)> = held.parameters.iter().zip(given.args).collect();
-    for (name, value) in given.named {
-        let known = held.parameters.iter().find(|parameter| **parameter == name);
-        match known {
-            Some(known) if !values.iter().any(|row| *row.0 == name) => values.push((known, value)),
-            _ => return refused(format!("TypeError: macro takes no argument '{}'", name)),
-        }
-    }
-    state.run.budget.call()?;
-    let prefix = std::mem::replace(&mut state.prefix, false);
-    let before = state.enter(&held.hidden, scope);
-    bind(state, &held.parameters, &held.defaults, values)?;
-    let made = captured(state, held.body)?;
-    state.leave(before);
-    state.prefix = prefix;
-    state.run.budget.returned();
-    // Reading a template has shown that no macro leaves a loop around it.
-    made.or_else(|_| refused("a macro left a loop"))
-}
-
-fn bind(
-    state: &mut State<'_>,
-    parameters: &[Name],
-    defaults: &[Index],
-    mut given: Vec<(&Name, Value)>,
-) -> Result<()> {
-    let first_default = parameters.len() - defaults.len();
-    for (at, name) in parameters.iter().enumerate() {
-        let value = match given.iter().position(|row| row.0 == name) {
-            Some(found) => given.swap_remove(found).1,
-            None => match at.checked_sub(first_default) {
-                Some(default) => evaluate(state, defaults[default])?,
-                None => Value::undefined(format!("parameter '{}' was not provided", name)),
-            },
-        };
-        bound_depth(&value)?;
-        state.set(name, value);
-    }
-    Ok(())
 }

@@ -2,13 +2,12 @@
 
 use crate::chat::arguments::{integer, place, required, Arguments};
 use crate::chat::compare::Comparison;
-use crate::chat::decimal::{round_float, round_int};
-use crate::chat::error::{ill_typed, refused, unsupported};
+use crate::chat::error::{ill_typed, refused};
 use crate::chat::json_text::{write_json, Layout};
 use crate::chat::lazy::Walk;
 use crate::chat::list_filters as lists;
-use crate::chat::lookup::{missing, Getter};
-use crate::chat::number_text::{read_float, read_int, Read};
+use crate::chat::lookup::Getter;
+use crate::chat::number_filters as numbers;
 use crate::chat::order_filters::{dict_sort, extreme, sort};
 use crate::chat::printing::to_text;
 use crate::chat::state::Run;
@@ -18,10 +17,6 @@ use crate::chat::text_operations as ops;
 use crate::chat::unicode;
 use crate::chat::value::Value;
 use crate::error::Result;
-
-const MAX_PRECISION: i128 = 300;
-/// Powers of ten up to this one are floats, so that a division by them is rounded once.
-const EXACT_POWER: i128 = 22;
 
 /// True for filters that do not keep the mark of a `safe` text in the source either.
 pub fn is_unmarked(name: &str) -> bool {
@@ -35,7 +30,7 @@ type Filter = fn(&Value, &Arguments, &mut Run) -> Result<Value>;
 
 fn by_name(name: &str) -> Option<Filter> {
     Some(match name {
-        "abs" => absolute,
+        "abs" => numbers::absolute,
         "capitalize" => |v, given, run| cased(v, given, run, ops::capitalize),
         "lower" => |v, given, run| cased(v, given, run, ops::lower),
         "upper" => |v, given, run| cased(v, given, run, ops::upper),
@@ -46,9 +41,9 @@ fn by_name(name: &str) -> Option<Filter> {
         "d" | "default" => default,
         "dictsort" => dict_sort,
         "first" => lists::first,
-        "float" => to_float,
+        "float" => numbers::to_float,
         "indent" => indent,
-        "int" => to_int,
+        "int" => numbers::to_int,
         "items" => lists::items,
         "join" => lists::join,
         "last" => lists::last,
@@ -62,7 +57,7 @@ fn by_name(name: &str) -> Option<Filter> {
         "selectattr" => |v, given, _| lists::choose(v, given, true, true),
         "replace" => replace,
         "reverse" => lists::reverse,
-        "round" => round,
+        "round" => numbers::round,
         "sort" => sort,
         "sum" => lists::sum,
         "tojson" => to_json,
@@ -155,94 +150,6 @@ fn length(value: &Value, given: &Arguments, run: &mut Run) -> Result<Value> {
         Value::Loop(at) => run.loops[*at].items.len(),
         other => return ill_typed("the length", other.kind()),
     }))
-}
-
-fn absolute(value: &Value, given: &Arguments, _: &mut Run) -> Result<Value> {
-    given.bound([])?;
-    match (value, value.as_int()) {
-        (_, Some(held)) => Ok(Value::int(held.abs())),
-        (Value::Float(held, _), _) => Ok(Value::float(held.abs())),
-        _ => ill_typed("the size", value.kind()),
-    }
-}
-
-fn truncated(value: f64, run: &Run) -> Option<Result<Value>> {
-    if !value.is_finite() {
-        return None;
-    }
-    let whole = Some(value.trunc() as i128).filter(|_| value.abs() < (1u128 << 100) as f64);
-    Some(run.budget.integer(whole).map(Value::int))
-}
-
-fn to_int(value: &Value, given: &Arguments, run: &mut Run) -> Result<Value> {
-    let [default, base] = given.bound(["default", "base"])?;
-    let base = match base {
-        None => Some(10),
-        Some(base) => base.as_int().filter(|&b| b == 0 || (2..=36).contains(&b)).map(|b| b as u32),
-    };
-    let read = match (value, value.as_int()) {
-        (Value::Undefined(what), _) => return missing(what),
-        (_, Some(held)) => Some(run.budget.integer(Some(held)).map(Value::int)),
-        (Value::Float(held, _), _) => truncated(*held, run),
-        (Value::Text(text), _) => {
-            match base.map_or(Read::Not, |base| read_int(text.characters(), base)) {
-                Read::Is(held) => Some(run.budget.integer(Some(held)).map(Value::int)),
-                Read::Beyond => Some(run.budget.integer(None).map(Value::int)),
-                Read::Not => read_float(text.characters()).and_then(|held| truncated(held, run)),
-            }
-        }
-        _ => None,
-    };
-    read.unwrap_or_else(|| Ok(default.unwrap_or_else(|| Value::int(0))))
-}
-
-fn to_float(value: &Value, given: &Arguments, _: &mut Run) -> Result<Value> {
-    let [default] = given.bound(["default"])?;
-    let read = match (value, value.as_int()) {
-        (Value::Undefined(what), _) => return missing(what),
-        (_, Some(held)) => Some(held as f64),
-        (Value::Float(held, _), _) => Some(*held),
-        (Value::Text(text), _) => read_float(text.characters()),
-        _ => None,
-    };
-    Ok(read.map(Value::float).unwrap_or_else(|| default.unwrap_or_else(|| Value::float(0.0))))
-}
-
-fn round(value: &Value, given: &Arguments, _: &mut Run) -> Result<Value> {
-    let [precision, method] = given.bound(["precision", "method"])?;
-    let up = match &method {
-        None => None,
-        Some(Value::Text(text)) if text.is("common") => None,
-        Some(Value::Text(text)) if text.is("ceil") => Some(true),
-        Some(Value::Text(text)) if text.is("floor") => Some(false),
-        Some(_) => return refused("ValueError: method must be common, ceil or floor"),
-    };
-    let places = integer(precision, 0)?;
-    if value.as_int().is_none() && !matches!(value, Value::Float(..)) {
-        return ill_typed("a rounding", value.kind());
-    }
-    if places.abs() > MAX_PRECISION {
-        return refused("ValueError: precision beyond a float's");
-    }
-    if up.is_some() && !(0..=EXACT_POWER).contains(&places) {
-        return unsupported("ceil and floor by an inexact power of ten");
-    }
-    match (value, value.as_int(), up) {
-        (_, Some(held), None) => Ok(Value::int(round_int(held, places as i32))),
-        (_, Some(held), Some(_)) => Ok(Value::float(held as f64)),
-        (Value::Float(held, _), _, None) => round_float(*held, places as i32).map(Value::float),
-        (Value::Float(held, _), _, Some(up)) => {
-            let unit = 10i128.pow(places as u32) as f64;
-            let scaled = held * unit;
-            if !scaled.is_finite() {
-                return refused("OverflowError: cannot convert the float to an integer");
-            }
-            let whole = if up { scaled.ceil() } else { scaled.floor() };
-            // An integer has no zero below zero.
-            Ok(Value::float((whole + 0.0) / unit))
-        }
-        _ => ill_typed("a rounding", value.kind()),
-    }
 }
 
 fn indent(value: &Value, given: &Arguments, run: &mut Run) -> Result<Value> {
