@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Read llama.cpp's character tables out of its own source and write them as one module.
 
-python tools/llama_cpp_tables.py SDIST           write trlm_lab/text/ggml/table_data.py
-python tools/llama_cpp_tables.py SDIST --check   compare; exit status 1 where they differ
+python tools/llama_cpp_tables.py           write trlm_lab/text/ggml/table_data.py
+python tools/llama_cpp_tables.py --check   compare; exit status 1 where they differ
 
-SDIST is llama_cpp_python-0.3.36.tar.gz, which tools/fetch_tokenizers.py fetches.
+The source is src/unicode-data.cpp, which tools/fetch_tokenizers.py brings (llama.cpp).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import hashlib
 import json
 import re
 import sys
-import tarfile
 import zlib
 from pathlib import Path
 from typing import Any
 
+from trlm_lab.acquire.tokenizer_data import tokenizer_packages
+
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "trlm_lab" / "text" / "ggml" / "table_data.py"
-MEMBER = "llama_cpp_python-0.3.36/vendor/llama.cpp/src/unicode-data.cpp"
 MODULE = '''"""Character tables of llama.cpp; written by tools/llama_cpp_tables.py.
 
 Source of facts: src/unicode-data.cpp (MIT licence) in llama-cpp-python 0.3.36.
@@ -55,11 +55,8 @@ def tables(text: str) -> dict[str, Any]:
 
 def main(arguments: list[str]) -> int:
     """Write or compare."""
-    with tarfile.open(arguments[0]) as archive:
-        member = archive.extractfile(MEMBER)
-        if member is None:
-            raise SystemExit(f"{MEMBER} is not in {arguments[0]}")
-        found = tables(member.read().decode())
+    source = tokenizer_packages()["llama.cpp"].path("src/unicode-data.cpp")
+    found = tables(source.read_text(encoding="utf-8"))
     form = json.dumps(found, sort_keys=True, separators=(",", ":")).encode()
     packed = base64.b85encode(zlib.compress(form, 9)).decode()
     lines = [f'    "{packed[at : at + 92]}"' for at in range(0, len(packed), 92)]

@@ -1,14 +1,32 @@
 """llama.cpp's character tables are whole, and differ from the other source's where it says so."""
 
 import hashlib
+import importlib.util
+from pathlib import Path
 
+import pytest
+
+from tests.text.published import published
 from trlm_lab.text.ggml import tables
 from trlm_lab.text.ggml.splitting import GgmlSplit
 from trlm_lab.text.ggml.table_data import SHA256
 
+SCRIPT = Path(__file__).resolve().parents[3] / "tools/llama_cpp_tables.py"
+
 
 def test_hash() -> None:
     assert hashlib.sha256(tables.form()).hexdigest() == SHA256
+
+
+@pytest.mark.model
+def test_they_are_those_of_the_source() -> None:
+    published("llama.cpp", "src/unicode-data.cpp")
+    spec = importlib.util.spec_from_file_location("llama_cpp_tables", SCRIPT)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.main(["--check"]) == 0
 
 
 def test_every_scalar_has_one_class() -> None:
