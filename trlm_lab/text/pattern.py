@@ -15,6 +15,7 @@ from trlm_lab.text.pattern_class import ClassReader, Cursor, escaped_set, folded
 from trlm_lab.text.pattern_nodes import (
     DEEPEST,
     Atomic,
+    End,
     Literal,
     Look,
     Node,
@@ -66,13 +67,23 @@ def expression(source: str, *, where: str = "") -> Pattern:
     Raises:
         PatternUnsupportedError: a construct outside the subset, or one that can match nothing.
     """
-    reader = _Reader(Cursor(source, where))
-    root = reader.alternatives(fold=False)
-    if not reader.cursor.at_end:
-        raise reader.cursor.refusal("an unopened )")
+    cursor = Cursor(source, where)
+    root = read_tree(cursor)
     if fault := fault_of(root):
-        raise reader.cursor.refusal(fault[1])
+        raise cursor.refusal(fault[1])
     return Pattern(root)
+
+
+def read_tree(cursor: Cursor) -> Node:
+    """The tree of a whole pattern.
+
+    Raises:
+        PatternUnsupportedError: a construct outside the subset.
+    """
+    root = _Reader(cursor).alternatives(fold=False)
+    if not cursor.at_end:
+        raise cursor.refusal("an unopened )")
+    return root
 
 
 def of_runs(*sets: ScalarSet) -> Pattern:
@@ -113,6 +124,8 @@ class _Reader:
         cursor = self.cursor
         if cursor.peek == "(":
             return self._group(fold)
+        if cursor.dialect.has_end and cursor.take(r"\Z"):
+            return End()
         if cursor.peek == "[":
             found = ClassReader(cursor).read()
         elif cursor.take("."):

@@ -16,11 +16,34 @@ _DEEPEST = 32
 _LONG = {"Letter": "L", "Number": "N", "Punctuation": "P", "Symbol": "S", "Mark": "M"}
 
 
+class Dialect:
+    """What escapes of classes mean to an engine; this one is the source engine's."""
+
+    #: Whether `\Z` is the end of the text.
+    has_end = False
+
+    def short(self, letter: str) -> ScalarSet:
+        """White space, word characters or digits: s, w, d."""
+        return scalar_set(_SHORT[letter])
+
+    def prop(self, name: str) -> ScalarSet:
+        """A property by name; empty if there is none of this name."""
+        found = category(_LONG.get(name, name))
+        if not found.ranges and known(f"onig_{name}"):
+            found = scalar_set(f"onig_{name}")
+        if not found.ranges and name == "Alphabetic":
+            found = scalar_set("onig_alphabetic")
+        return found
+
+
+_SOURCE = Dialect()
+
+
 class Cursor:
     """A place in a pattern, and the refusals that name it."""
 
-    def __init__(self, source: str, where: str) -> None:
-        self.source, self.where, self.at = source, where, 0
+    def __init__(self, source: str, where: str, dialect: Dialect = _SOURCE) -> None:
+        self.source, self.where, self.at, self.dialect = source, where, 0, dialect
 
     @property
     def at_end(self) -> bool:
@@ -82,7 +105,7 @@ def escaped_set(cursor: Cursor) -> ScalarSet:
         )
     char = cursor.next()
     if char.lower() in _SHORT:
-        found = scalar_set(_SHORT[char.lower()])
+        found = cursor.dialect.short(char.lower())
         return found.inverse() if char.isupper() else found
     if char in _CONTROLS:
         return ScalarSet.chars(_CONTROLS[char])
@@ -92,11 +115,7 @@ def escaped_set(cursor: Cursor) -> ScalarSet:
 
 
 def _property(cursor: Cursor, name: str, *, negated: bool) -> ScalarSet:
-    found = category(_LONG.get(name, name))
-    if not found.ranges and known(f"onig_{name}"):
-        found = scalar_set(f"onig_{name}")
-    if not found.ranges and name == "Alphabetic":
-        found = scalar_set("onig_alphabetic")
+    found = cursor.dialect.prop(name)
     if not found.ranges:
         raise cursor.refusal(f"the property {name}")
     return found.inverse() if negated else found

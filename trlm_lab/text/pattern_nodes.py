@@ -74,7 +74,12 @@ class Atomic:
     body: Node
 
 
-Node = Literal | OneOf | Concat | Choice | Repeat | Look | Atomic
+@dataclass(frozen=True)
+class End:
+    """The end of the text."""
+
+
+Node = Literal | OneOf | Concat | Choice | Repeat | Look | Atomic | End
 
 
 def one_of(found: ScalarSet) -> Node:
@@ -121,7 +126,7 @@ def lengths(node: Node) -> tuple[int, int | None]:
             return len(text), len(text)
         case OneOf():
             return 1, 1
-        case Look():
+        case Look() | End():
             return 0, 0
         case Atomic(body):
             return lengths(body)
@@ -193,6 +198,8 @@ def python_form(node: Node) -> str:
             return f"(?{'<' if behind else ''}{'!' if negative else '='}{python_form(body)})"
         case Atomic(body):
             return f"(?>{python_form(body)})"
+        case End():
+            return r"\Z"
 
 
 def _group(node: Node) -> str:

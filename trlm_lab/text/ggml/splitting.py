@@ -17,8 +17,8 @@ from trlm_lab.text.coordinates import Span
 from trlm_lab.text.ggml import tables
 from trlm_lab.text.ggml.pre_names import DIGIT_GROUPS
 
-_VERTICAL_TAB, _OTHER = 0x0B, 0xD0
-_STANDS_FOR = {
+VERTICAL_TAB, _OTHER = 0x0B, 0xD0
+STANDS_FOR = {
     tables.NUMBER: 0xD1,
     tables.LETTER: 0xD2,
     tables.PUNCTUATION: 0xD3,
@@ -37,6 +37,11 @@ _PROPERTY = re.compile(r"\\p\{([NLPMS])[a-z]?\}")
 _NUMBERS = re.compile("[\xd10-9]+")
 
 
+def stands_for(flags: int) -> int:
+    """The character in place of a scalar beyond ASCII with these flags."""
+    return VERTICAL_TAB if flags & tables.SPACE else STANDS_FOR.get(flags & 0xFF, _OTHER)
+
+
 class _Classes(dict[int, int]):
     """A character in place of every scalar beyond ASCII."""
 
@@ -45,12 +50,7 @@ class _Classes(dict[int, int]):
         return self[code]
 
     def _of(self, code: int) -> int:
-        if code < 0x80:
-            return code
-        flags = tables.flags()[code]
-        if flags & tables.SPACE:
-            return _VERTICAL_TAB
-        return _STANDS_FOR.get(flags & 0xFF, _OTHER)
+        return code if code < 0x80 else stands_for(tables.flags()[code])
 
 
 class _Spaces(dict[int, int]):
@@ -58,7 +58,7 @@ class _Spaces(dict[int, int]):
 
     def __missing__(self, code: int) -> int:
         space = code > 0x7F and tables.flags()[code] & tables.SPACE
-        self[code] = _VERTICAL_TAB if space else code
+        self[code] = VERTICAL_TAB if space else code
         return self[code]
 
 

@@ -13,7 +13,7 @@ from trlm_lab.text.aligned import Aligned
 from trlm_lab.text.ggml import tables
 from trlm_lab.text.ggml.models import PHANTOM
 
-_IDEOGRAPHS = (
+IDEOGRAPHS = (
     (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
     (0x2B920, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
 )  # fmt: skip
@@ -60,4 +60,4 @@ class GgmlWords:
 
 
 def _is_ideograph(code: int) -> bool:
-    return any(low <= code <= high for low, high in _IDEOGRAPHS)
+    return any(low <= code <= high for low, high in IDEOGRAPHS)

@@ -28,6 +28,7 @@ from trlm_lab.text.tok2.layout import (
 )
 from trlm_lab.text.tok2.numbers import (
     BLOCK,
+    DENSE,
     MAGIC,
     MAJOR,
     MAX_ADDED,
@@ -35,17 +36,20 @@ from trlm_lab.text.tok2.numbers import (
     MAX_IDS,
     MAX_MERGES,
     MAX_TOKENS,
+    MERGED,
     MINOR,
     MODELS,
     NOTES,
-    PROFILE,
+    PROFILE_OF,
+    PROFILES,
     SECTIONS,
 )
 
+#: Bytes of section 12 for each token.
+SCORE_BYTES = {"Unigram": 8, "GGUF BPE": 1, "GGUF SPM": 5, "GGUF WPM": 1}
 _FIXED = {
     "magic": MAGIC, "major": MAJOR, "minor": MINOR, "header_len": HEADER_LEN,
     "section_count": len(SECTIONS), "section_dir_off": HEADER_LEN, "block_size": BLOCK,
-    "profile": PROFILE,
 }  # fmt: skip
 
 
@@ -84,6 +88,9 @@ def _header(header: Header, length: int) -> None:
     for name, expected in _FIXED.items():
         if getattr(header, name) != expected:
             _fail(Tok2VersionError, OFFSETS[name], name, getattr(header, name), expected)
+    if not 1 <= header.profile <= len(PROFILES):
+        known = f"1 to {len(PROFILES)}"
+        _fail(Tok2VersionError, OFFSETS["profile"], "profile", header.profile, known)
     if header.flags >> len(NOTES):
         _fail(Tok2FlagsError, OFFSETS["flags"], "flags", header.flags, f"below {1 << len(NOTES)}")
     if header.file_len != length or length > MAX_FILE:
@@ -94,16 +101,18 @@ def _header(header: Header, length: int) -> None:
 
 
 def _counts(header: Header) -> None:
-    kinds, tokens = range(1, len(MODELS) + 1), header.token_count
+    kinds = [n for n, name in enumerate(MODELS, 1) if PROFILE_OF[name] == header.profile]
+    tokens = header.token_count
     if header.model_kind not in kinds:
-        _fail(Tok2LimitError, OFFSETS["model_kind"], "model_kind", header.model_kind, "1 to 4")
+        known = f"{kinds[0]} to {kinds[-1]}"
+        _fail(Tok2LimitError, OFFSETS["model_kind"], "model_kind", header.model_kind, known)
     kind = MODELS[header.model_kind - 1]
     least = tokens
-    most = tokens if kind == "Unigram" or not tokens else MAX_IDS
+    most = tokens if kind in DENSE or not tokens else MAX_IDS
     limits = {
         "token_count": (0, MAX_TOKENS),
         "id_limit": (least, most),
-        "merge_count": (0, MAX_MERGES if kind == "BPE" else 0),
+        "merge_count": (0, MAX_MERGES if kind in MERGED else 0),
         "added_count": (0, MAX_ADDED),
     }
     for name, (low, high) in limits.items():
@@ -166,8 +175,8 @@ def _lengths(header: Header, sections: dict[str, tuple[memoryview, int]]) -> Non
         "model": 48,
         "order": 4 * (tokens + header.id_limit),
         "index": 4 * (token_buckets(tokens) + 1) + 5 * tokens,
-        "merges": 16 * merges + 4 * (merge_buckets(merges) + 1) if kind == "BPE" else 0,
-        "scores": 8 * tokens if kind == "Unigram" else 0,
+        "merges": 16 * merges + 4 * (merge_buckets(merges) + 1) if kind in MERGED else 0,
+        "scores": tokens * SCORE_BYTES.get(kind, 0),
     }
     for name, length in wanted.items():
         found = len(sections[name][0])

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 MAGIC = b"TOK2"
-MAJOR, MINOR, PROFILE = 1, 0, 1
+MAJOR, MINOR = 1, 0
+#: Whose rules the stages follow, from 1, and the models of each.
+PROFILES = ("tokenizers-0.23", "llama.cpp-0.3.36")
 #: No reference.
 NONE = 0xFFFFFFFF
 
@@ -11,7 +15,14 @@ SECTIONS = (
     "strings", "sets", "tables", "patterns", "stages", "added", "model", "tokens", "order",
     "index", "merges", "scores", "roles", "template",
 )  # fmt: skip
-MODELS = ("BPE", "Unigram", "WordPiece", "WordLevel")
+MODELS = ("BPE", "Unigram", "WordPiece", "WordLevel", "GGUF BPE", "GGUF SPM", "GGUF WPM")
+PROFILE_OF = {name: 2 if name.startswith("GGUF") else 1 for name in MODELS}
+#: Models with merges, and models whose ids have no holes.
+MERGED = ("BPE", "GGUF BPE")
+DENSE = ("Unigram", "GGUF BPE", "GGUF SPM", "GGUF WPM")
+#: How a token is decoded in profile 2.
+AS_TEXT, PLAIN, BYTE, SILENT = range(4)
+BYTE_NAME = re.compile("<0x[0-9A-Fa-f]{2}>")
 NOTES = ("truncation", "padding")
 #: Roles of ids, from 1.
 ROLES = ("bos", "eos", "pad", "unk", "sep", "cls", "mask")
@@ -19,7 +30,9 @@ SCHEMES = ("always", "first", "never")
 ADDED_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 MAP, CLASSES, COMPOSITIONS, RUNS, CHARSMAP = range(1, 6)
-EMPTY, LITERAL, ONE_OF, CONCAT, CHOICE, REPEAT, LOOK, ATOMIC = range(1, 9)
+EMPTY, LITERAL, ONE_OF, CONCAT, CHOICE, REPEAT, LOOK, ATOMIC, END = range(1, 10)
+#: The last op that a profile has.
+LAST_OP = {1: ATOMIC, 2: END}
 
 BLOCK = 16
 MAX_FILE = 1 << 30

@@ -10,6 +10,7 @@ from trlm_lab.text.pattern_nodes import (
     Atomic,
     Choice,
     Concat,
+    End,
     Literal,
     Look,
     Node,
@@ -24,6 +25,7 @@ from trlm_lab.text.tok2.numbers import (
     CHOICE,
     CONCAT,
     EMPTY,
+    END,
     LITERAL,
     LOOK,
     NONE,
@@ -84,15 +86,22 @@ def _own(
             return LOOK, behind | negative << 1, 0, 0
         case Atomic():
             return ATOMIC, 0, 0, 0
+        case End():
+            return END, 0, 0, 0
 
 
 class Tree:
     """Reads the nodes of one pattern, `start` being the place of its root in the array."""
 
     def __init__(
-        self, rows: Sequence[Row], strings: Sequence[str], sets: Sequence[ScalarSet], start: int
+        self,
+        rows: Sequence[Row],
+        strings: Sequence[str],
+        sets: Sequence[ScalarSet],
+        start: int,
+        last_op: int,
     ) -> None:
-        self._rows, self._strings, self._sets = rows, strings, sets
+        self._rows, self._strings, self._sets, self._last_op = rows, strings, sets, last_op
         self._places: dict[int, int] = {}
         self._start = start
 
@@ -115,8 +124,8 @@ class Tree:
 
     def _read(self, at: int, limit: int, depth: int) -> tuple[Node, int]:
         op, flags, *_, size = self._rows[at]
-        if op not in range(EMPTY, ATOMIC + 1):
-            raise NodeError(at, 0, "an op", op, "1 to 8")
+        if op not in range(EMPTY, self._last_op + 1):
+            raise NodeError(at, 0, "an op", op, f"1 to {self._last_op}")
         if flags > _FLAGS.get(op, 0):
             raise NodeError(at, 2, "flags", flags, f"at most {_FLAGS.get(op, 0)}")
         if depth > DEEPEST:
@@ -161,7 +170,7 @@ class Tree:
             return Choice(nodes)
         if op == LOOK:
             return Look(nodes[0], bool(flags & 1), bool(flags & 2))
-        return Atomic(nodes[0])
+        return End() if op == END else Atomic(nodes[0])
 
     def _literal(self, at: int, a: int, b: int) -> str:
         if a >= len(self._strings) or not self._strings[a]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from trlm_lab.errors import (
@@ -23,17 +23,20 @@ from trlm_lab.errors import (
     Tok2TokensError,
 )
 from trlm_lab.text.added_tokens import AddedToken
+from trlm_lab.text.ggml.partition import Partition
 from trlm_lab.text.models import Model
 from trlm_lab.text.models.merging import Merges
 from trlm_lab.text.text_sets import TextSets
 from trlm_lab.text.tok2 import read_model
 from trlm_lab.text.tok2.frame import Frame, read_frame
 from trlm_lab.text.tok2.hashing import Numbers
-from trlm_lab.text.tok2.numbers import LITERAL, NOTES, ONE_OF, ROLES
+from trlm_lab.text.tok2.numbers import LAST_OP, LITERAL, MERGED, NOTES, ONE_OF, ROLES
 from trlm_lab.text.tok2.pattern_rows import Row
+from trlm_lab.text.tok2.read_gguf import built_gguf, pieces_of, require_bytes
 from trlm_lab.text.tok2.read_pools import read_patterns, read_sets, read_strings, read_tables
 from trlm_lab.text.tok2.read_stages import PoolMembers, read_added, read_stages
 from trlm_lab.text.tok2.section import Section
+from trlm_lab.text.tok2.stage_kinds import PieceFlags
 from trlm_lab.text.tok2.walk import Use, require_order
 from trlm_lab.text.tokenizer import Tokenizer
 
@@ -79,14 +82,15 @@ class _Reader:
     def read(self) -> Compiled:
         """All of it."""
         pools = self._pools()
-        stages, self._uses["stages"] = read_stages(self._section("stages"), pools)
+        profile = self._header.profile
+        stages, self._uses["stages"] = read_stages(self._section("stages"), pools, profile)
         added, word, space, self._uses["added"] = read_added(
-            self._section("added"), pools, self._header.added_count
+            self._section("added"), pools, self._header.added_count, profile
         )
         parameters, self._uses["model"] = read_model.read_parameters(
             self._section("model"), pools, self._header
         )
-        model, ids = self._model(parameters)
+        model, ids = self._model(parameters, stages)
         roles = self._roles({*ids.tolist(), *(one.id for one in added)})
         self._walk(pools)
         sets = TextSets(word, space, parameters.hidden)
@@ -102,18 +106,24 @@ class _Reader:
             for bit, name in enumerate(NOTES)
             if self._header.flags >> bit & 1
         )
-        return Tokenizer(model, self._frame.model, added, notes=notes, sets=sets, **stages)
+        given = Partition(added) if self._header.profile == 2 else None
+        return Tokenizer(
+            model, self._frame.model, added, notes=notes, sets=sets, given=given, **stages
+        )
 
     def _pools(self) -> PoolMembers:
         strings = read_strings(self._section("strings"))
         sets = read_sets(self._section("sets"))
         tables = read_tables(self._section("tables"))
         section = self._section("patterns")
-        patterns, nodes = read_patterns(section, strings, sets)
+        last_op = LAST_OP[self._header.profile]
+        patterns, nodes = read_patterns(section, strings, sets, last_op)
         self._uses["patterns"] = list(_node_uses(nodes, section.offset + 16))
         return PoolMembers(strings, sets, tables, patterns)
 
-    def _model(self, parameters: read_model.Parameters) -> tuple[Model, Numbers]:
+    def _model(
+        self, parameters: read_model.Parameters, stages: dict[str, Any]
+    ) -> tuple[Model, Numbers]:
         header = self._header
         section = self._section("tokens")
         tokens = read_model.read_tokens(section, header.token_count)
@@ -123,13 +133,35 @@ class _Reader:
         read_model.read_index(self._section("index"), tokens)
         merges: Merges = {}
         scores: list[float] = []
-        if parameters.kind == "BPE":
+        if parameters.kind in MERGED:
             positions = order.numbers(4 * header.token_count, header.id_limit)
             merges = read_model.read_merges(self._section("merges"), header.merge_count, positions)
         if parameters.kind == "Unigram":
             scores = read_model.read_scores(self._section("scores"), header.token_count)
         by_text = dict(zip(texts, ids.tolist(), strict=True))
+        if header.profile == 2:
+            return self._gguf(parameters, by_text, merges, stages), ids
         return read_model.built(parameters, by_text, merges, scores), ids
+
+    def _gguf(
+        self,
+        parameters: read_model.Parameters,
+        texts: dict[str, int],
+        merges: Merges,
+        stages: dict[str, Any],
+    ) -> Model:
+        """The model, and the decoder of pieces put in its place."""
+        section = self._section("scores")
+        kinds, ranks = read_model.read_kinds(section, len(texts), parameters.kind)
+        require_bytes(self._section("model"), parameters, texts)
+        real = parameters.real if parameters.kind == "GGUF BPE" else len(texts)
+        stages["decoders"] = tuple(
+            replace(one, stage=pieces_of(section, one.stage, kinds, texts, real))
+            if isinstance(one.stage, PieceFlags)
+            else one
+            for one in stages["decoders"]
+        )
+        return built_gguf(parameters, texts, merges, ranks)
 
     def _roles(self, known: set[int]) -> tuple[tuple[str, int], ...]:
         section = self._section("roles")

@@ -25,14 +25,14 @@ from trlm_lab.text.tok2.hashing import (
     token_places,
 )
 from trlm_lab.text.tok2.layout import Header
-from trlm_lab.text.tok2.numbers import BLOCK, COUNT_LIMIT, MODELS, NONE
+from trlm_lab.text.tok2.numbers import BLOCK, COUNT_LIMIT, MODELS, NONE, SILENT
 from trlm_lab.text.tok2.read_pools import first_beyond
 from trlm_lab.text.tok2.read_stages import PoolMembers, References
 from trlm_lab.text.tok2.section import Section
 from trlm_lab.text.tok2.walk import Use
 
-_ROW = struct.Struct("<8IQQ")
-_FLAGS = {"BPE": 7, "Unigram": 1, "WordPiece": 0, "WordLevel": 0}
+_ROW = struct.Struct("<8IQII")
+_FLAGS = {"BPE": 7, "Unigram": 1, "GGUF BPE": 26}
 _PENALTY = struct.unpack("<Q", struct.pack("<d", UNKNOWN_PENALTY))[0]
 
 
@@ -48,6 +48,7 @@ class Parameters:
     hidden: ScalarSet
     unknown_id: int | None
     longest: int
+    real: int
 
 
 def read_parameters(
@@ -55,20 +56,20 @@ def read_parameters(
 ) -> tuple[Parameters, list[Use]]:
     """Section 7."""
     kind = MODELS[header.model_kind - 1]
-    number, flags, *texts, hidden, unknown_id, longest, penalty, reserved = _ROW.unpack(
+    number, flags, *texts, hidden, unknown_id, longest, penalty, real, last = _ROW.unpack(
         section.view
     )
     if number != header.model_kind:
         section.fail(0, "the kind", number, header.model_kind)
-    if flags & ~_FLAGS[kind]:
-        section.fail(4, "flags", flags, f"within {_FLAGS[kind]}")
+    if flags & ~_FLAGS.get(kind, 0):
+        section.fail(4, "flags", flags, f"within {_FLAGS.get(kind, 0)}")
     references = References(section, pools)
     unknown, prefix, suffix = _texts(references, texts, kind)
     shown = references.take("sets", hidden, 20)
-    _numbers(section, kind, (unknown_id, longest, penalty, reserved), header.token_count)
+    _numbers(section, kind, (unknown_id, longest, penalty, real, last), header.token_count)
     found = Parameters(
         kind, flags, unknown, prefix or "", suffix or "", shown,
-        None if unknown_id == NONE else unknown_id, longest,
+        None if unknown_id == NONE else unknown_id, longest, real,
     )  # fmt: skip
     return found, references.uses
 
@@ -77,7 +78,7 @@ def _texts(references: References, texts: list[int], kind: str) -> list[Any]:
     """Unknown token, prefix and suffix, each None where there is none."""
     # Whether one may be there, and whether it may be missing or empty.
     rules = (
-        (kind != "Unigram", kind == "BPE", True),
+        (kind in ("BPE", "WordPiece", "WordLevel"), kind == "BPE", True),
         (kind in ("BPE", "WordPiece"), True, False),
         (kind == "BPE", True, False),
     )
@@ -96,17 +97,22 @@ def _texts(references: References, texts: list[int], kind: str) -> list[Any]:
     return out
 
 
-def _numbers(section: Section, kind: str, row: tuple[int, int, int, int], tokens: int) -> None:
-    unknown_id, longest, penalty, reserved = row
-    if unknown_id != NONE and (kind != "Unigram" or unknown_id >= tokens):
-        section.fail(24, "unknown_id", unknown_id, "none, or a token of a Unigram model")
+def _numbers(section: Section, kind: str, row: tuple[int, int, int, int, int], tokens: int) -> None:
+    unknown_id, longest, penalty, real, last = row
+    known = kind in ("Unigram", "GGUF WPM") and unknown_id < tokens
+    if not known and (unknown_id != NONE or kind == "GGUF WPM"):
+        section.fail(24, "unknown_id", unknown_id, "a token of a model that has one, or none")
     if longest >= (COUNT_LIMIT if kind == "WordPiece" else 1):
         section.fail(28, "longest", longest, f"below {COUNT_LIMIT} for WordPiece, else 0")
     wanted = _PENALTY if kind == "Unigram" else 0
     if penalty != wanted:
         section.fail(32, "penalty", f"{penalty:#x}", f"{wanted:#x}")
-    if reserved:
-        section.fail(40, "a reserved field", reserved, 0)
+    if kind != "GGUF BPE" and (real or last):
+        section.fail(40, "a reserved field", real or last, 0)
+    if real > tokens:
+        section.fail(40, "real_count", real, f"at most {tokens}")
+    if last:
+        section.fail(44, "a reserved field", last, 0)
 
 
 def read_tokens(section: Section, count: int) -> list[bytes]:
@@ -219,8 +225,26 @@ def read_scores(section: Section, count: int) -> list[float]:
     return [float(score) for score in scores]
 
 
+def read_kinds(section: Section, count: int, kind: str) -> tuple[list[int], list[int]]:
+    """Section 12 of profile 2: how each token is decoded, and its rank among scores, by id."""
+    ranked = kind == "GGUF SPM"
+    ranks = section.numbers(0, count if ranked else 0)
+    distinct = np.unique(ranks)
+    wrong = np.flatnonzero(distinct != np.arange(len(distinct), dtype=np.uint32))
+    if len(wrong):
+        rank = int(distinct[wrong[0]])
+        at = 4 * int(np.flatnonzero(ranks == rank)[0])
+        section.fail(at, "a rank", rank, f"{int(wrong[0])}, for none is left out")
+    first = 4 * len(ranks)
+    kinds = list(section.view[first:])
+    for index, value in enumerate(kinds):
+        if value > SILENT:
+            section.fail(first + index, "a kind", value, f"at most {SILENT}")
+    return kinds, ranks.tolist()
+
+
 def built(found: Parameters, ids: dict[str, int], merges: Merges, scores: list[float]) -> Model:
-    """The model."""
+    """The model of profile 1."""
     flags = [bool(found.flags >> bit & 1) for bit in range(3)]
     if found.kind == "BPE":
         return Bpe(

@@ -116,7 +116,7 @@ def _table(section: Section, kind: int, at: int, length: int) -> Any:
 
 
 def read_patterns(
-    section: Section, strings: Sequence[str], sets: Sequence[ScalarSet]
+    section: Section, strings: Sequence[str], sets: Sequence[ScalarSet], last_op: int
 ) -> tuple[tuple[Pattern, ...], list[Row]]:
     """Section 4: patterns, and their nodes for the walk."""
     section.need(16, 0, "the section")
@@ -133,7 +133,7 @@ def read_patterns(
     for index in range(count):
         if starts[index] != at or at == nodes:
             section.fail(first + 4 * index, "the start of a pattern", int(starts[index]), at)
-        tree = Tree(rows, strings, sets, at)
+        tree = Tree(rows, strings, sets, at, last_op)
         out.append(_pattern(section, tree))
         at = tree.end
     if at != nodes or starts[count] != nodes:

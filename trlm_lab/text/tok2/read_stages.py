@@ -12,20 +12,25 @@ from trlm_lab.text.pattern import Pattern
 from trlm_lab.text.post_processors import Template, inserted
 from trlm_lab.text.records import Token
 from trlm_lab.text.scalar_sets import LAST, ScalarSet
-from trlm_lab.text.tok2.numbers import ADDED_FLAGS, COUNT_LIMIT, MAX_PIECES, MAX_STAGES, NONE
+from trlm_lab.text.tok2.numbers import ADDED_FLAGS, COUNT_LIMIT, MAP, MAX_PIECES, MAX_STAGES, NONE
 from trlm_lab.text.tok2.section import Section
 from trlm_lab.text.tok2.stage_kinds import (
     BY_OPCODE,
     COUNT,
+    CUTS_OPCODE,
     LENGTH,
+    LETTERS,
     LISTS,
+    OF_PROFILE_2,
     PATTERN,
     SCALAR,
     SET,
     STRING,
     TEMPLATE_OPCODE,
     Operand,
+    PieceFlags,
     StageKind,
+    TemplateSpan,
 )
 from trlm_lab.text.tok2.walk import Use
 from trlm_lab.text.tokenizer import Component
@@ -70,7 +75,7 @@ class References:
 
 
 def read_stages(
-    section: Section, pools: PoolMembers
+    section: Section, pools: PoolMembers, profile: int
 ) -> tuple[dict[str, tuple[Component, ...]], list[Use]]:
     """Section 5."""
     section.need(_HEAD, 0, "the section")
@@ -82,14 +87,15 @@ def read_stages(
         section.fail(16, "the number of pieces", pieces, f"at most {MAX_PIECES}")
     section.zeros(20, 12)
     section.exactly(_HEAD + _STAGE.size * sum(counts) + _PIECE * pieces, 0, "the counts")
-    return _Stages(section, pools, counts, pieces).read()
+    return _Stages(section, pools, counts, pieces, profile).read()
 
 
 class _Stages:
     def __init__(
-        self, section: Section, pools: PoolMembers, counts: list[int], pieces: int
+        self, section: Section, pools: PoolMembers, counts: list[int], pieces: int, profile: int
     ) -> None:
         self._section, self._counts, self._pieces = section, counts, pieces
+        self._profile = profile
         self._first_piece = _HEAD + _STAGE.size * sum(counts)
         self._references = References(section, pools)
         self._taken = 0
@@ -101,6 +107,9 @@ class _Stages:
         for name, count in zip(LISTS, self._counts, strict=True):
             out[name] = [self._stage(name, at + _STAGE.size * i) for i in range(count)]
             at += _STAGE.size * count
+        decoded = sum(isinstance(one.stage, PieceFlags) for one in out["decoders"])
+        if decoded != self._profile - 1:
+            self._section.fail(12, "stages of pieces", decoded, self._profile - 1)
         if self._taken != self._pieces:
             self._section.fail(16, "the number of pieces", self._pieces, self._taken)
         pieces = [self._piece(index) for index in range(self._pieces)]
@@ -110,7 +119,8 @@ class _Stages:
     def _stage(self, name: str, at: int) -> Component:
         opcode, flags, pointer, called, *numbers = _STAGE.unpack_from(self._section.view, at)
         kind = BY_OPCODE.get(opcode)
-        if kind is None or kind.list != name:
+        known = self._profile == 2 or opcode not in OF_PROFILE_2
+        if kind is None or kind.list != name or not known:
             self._section.fail(at, "an opcode", opcode, f"one of the {name}")
         if flags & ~kind.flags:
             self._section.fail(at + 2, "flags", flags, f"within {kind.flags}")
@@ -121,7 +131,10 @@ class _Stages:
         operands = self._operands(kind, flags, numbers, at + _FIRST_OPERAND)
         if opcode == TEMPLATE_OPCODE:
             self._require_pieces(operands, at + _FIRST_OPERAND)
-        return Component(names[0], names[1], kind.make(flags, tuple(operands)))
+        stage = kind.make(flags, tuple(operands))
+        if opcode == CUTS_OPCODE and kind.take(stage) != (flags, tuple(operands)):
+            self._section.fail(at + _FIRST_OPERAND + 4, "patterns", "with a gap", "none between")
+        return Component(names[0], names[1], stage)
 
     def _operands(self, kind: StageKind, flags: int, numbers: list[int], at: int) -> list[Any]:
         out: list[Any] = []
@@ -146,6 +159,8 @@ class _Stages:
             if kind != operand:
                 self._section.fail(at, "the kind of a table", kind, operand)
             return table
+        if operand == LETTERS:
+            return self._letters(number, at)
         if operand in (SET, STRING, PATTERN):
             return self._references.take(f"{operand}s", number, at)
         if operand == SCALAR:
@@ -160,6 +175,12 @@ class _Stages:
         if not least <= number < COUNT_LIMIT:
             self._section.fail(at, "a count", number, f"{least} to {COUNT_LIMIT - 1}")
         return number
+
+    def _letters(self, number: int, at: int) -> Any:
+        table = self._operand(MAP, number, at)
+        if not table or any(len(text) != 1 for text in table.values()):
+            self._section.fail(at, "a map", number, "one with one scalar for each")
+        return table
 
     def _require_pieces(self, operands: list[Any], at: int) -> None:
         first, count = operands
@@ -182,14 +203,14 @@ class _Stages:
 
 def _filled(one: Component, pieces: list[Token | None]) -> Component:
     """A template is a first piece and a count until here."""
-    if not isinstance(one.stage, tuple):
+    if not isinstance(one.stage, TemplateSpan):
         return one
     first, count = one.stage
     return Component(one.pointer, one.kind, Template(tuple(pieces[first : first + count])))
 
 
 def read_added(
-    section: Section, pools: PoolMembers, count: int
+    section: Section, pools: PoolMembers, count: int, profile: int
 ) -> tuple[tuple[AddedToken, ...], ScalarSet, ScalarSet, list[Use]]:
     """Section 6: the tokens, word characters and white space."""
     references = References(section, pools)
@@ -207,8 +228,8 @@ def read_added(
         seen.add(token.content)
         out.append(token)
     for at, found, wanted in (
-        (4, word, any(one.single_word for one in out)),
-        (8, space, any(one.lstrip or one.rstrip for one in out)),
+        (4, word, profile == 1 and any(one.single_word for one in out)),
+        (8, space, profile == 1 and any(one.lstrip or one.rstrip for one in out)),
     ):
         if (found is not None) != wanted:
             section.fail(at, "a set", section.u32(at), "one" if wanted else "none")

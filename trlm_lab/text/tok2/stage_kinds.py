@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from trlm_lab.errors import Tok2CompileError
 from trlm_lab.text import decoders, normalizers, pre_tokenizers
 from trlm_lab.text.charsmap import Charsmap
 from trlm_lab.text.clusters import ClusterSets
+from trlm_lab.text.ggml.compiled import Cuts, WordCuts
+from trlm_lab.text.ggml.decoding import Pieces, Tidied
 from trlm_lab.text.normal_forms import FORMS, FormTables
+from trlm_lab.text.pattern import Pattern
 from trlm_lab.text.post_processors import Template, TrimOffsets
 from trlm_lab.text.scalar_sets import ScalarSet
 from trlm_lab.text.splitting import BEHAVIOURS
@@ -21,13 +25,32 @@ from trlm_lab.text.tok2.numbers import CHARSMAP, CLASSES, COMPOSITIONS, MAP, RUN
 from trlm_lab.text.tok2.tables import Units
 
 OPERANDS = 9
+#: Stages that only profile 2 has.
+OF_PROFILE_2 = (23, 24, 58, 59)
+CUTS_OPCODE, TEMPLATE_OPCODE = 23, 34
 #: What operands are: references to pools, scalars, counts, or one of some names.
 SET, STRING, PATTERN = "set", "string", "pattern"
 SCALAR, COUNT, LENGTH = "scalar", "count", "length"
+#: A map that has one scalar for one.
+LETTERS = "letters"
 Operand = str | int | tuple[str, ...]
 Parts = tuple[int, tuple[Any, ...]]
 #: Which operands are there, by flags and the first operand; None leaves it to the stage.
 Present = Callable[[int, Any], tuple[bool | None, ...]]
+
+
+class TemplateSpan(NamedTuple):
+    """A template before its pieces are read."""
+
+    first: int
+    size: int
+
+
+class PieceFlags(NamedTuple):
+    """The decoder of pieces before it is known what each token is."""
+
+    visible: bool
+    strip_first: bool
 
 
 @dataclass(frozen=True)
@@ -49,6 +72,7 @@ class StageKind:
 
 
 _EMPTY = ScalarSet(())
+_MOST_CUTS = 8
 
 
 def _bits(*values: bool) -> int:
@@ -104,6 +128,29 @@ def _make_charsmap(flags: int, row: tuple[Any, ...]) -> Charsmap:
     return Charsmap(row[0].units, row[0].texts, ClusterSets(*row[1:]))
 
 
+def _take_cuts(one: Cuts) -> Parts:
+    groups = [step for step in one.steps[:1] if isinstance(step, ScalarSet)]
+    patterns = one.steps[len(groups) :]
+    if len(patterns) > _MOST_CUTS or not all(isinstance(step, Pattern) for step in patterns):
+        raise Tok2CompileError(
+            what="the steps of a split", got=len(one.steps), limit=f"numbers, {_MOST_CUTS} patterns"
+        )
+    missing = [None] * (_MOST_CUTS - len(patterns))
+    return 0, (groups[0] if groups else None, *patterns, *missing)
+
+
+def _make_cuts(flags: int, row: tuple[Any, ...]) -> Cuts:
+    return Cuts(tuple(step for step in row if step is not None))
+
+
+def _take_words(one: WordCuts) -> Parts:
+    return 0, (one.plain or None, one.space, one.lost, one.apart, one.lower or None)
+
+
+def _make_words(flags: int, row: tuple[Any, ...]) -> WordCuts:
+    return WordCuts(row[0] or {}, row[1], row[2], row[3], row[4] or {})
+
+
 def _plain(stage: type) -> Callable[[int, tuple[Any, ...]], Any]:
     """A stage whose operands are its fields."""
     return lambda flags, row: stage(*row)
@@ -149,12 +196,16 @@ KINDS = (
               lambda flags, row: pre_tokenizers.Metaspace(row[0], row[1], bool(flags))),
     _simple(21, _P, pre_tokenizers.FixedLength, LENGTH),
     _simple(22, _P, pre_tokenizers.Scripts, RUNS),
+    StageKind(23, _P, Cuts, 0, (SET, *(PATTERN,) * _MOST_CUTS), _take_cuts, _make_cuts,
+              lambda flags, first: (None,) * (1 + _MOST_CUTS)),
+    StageKind(24, _P, WordCuts, 0, (LETTERS, SET, SET, SET, LETTERS), _take_words, _make_words,
+              lambda flags, first: (None, True, True, True, None)),
     StageKind(33, _Q, TrimOffsets, 1, (SET,),
               lambda one: (_bits(one.prefix_space), (one.space,)),
               lambda flags, row: TrimOffsets(bool(flags), row[0])),
     # The writer and the reader put the pieces of templates into an array of their own.
     StageKind(34, _Q, Template, 0, (COUNT, COUNT), lambda one: (0, (0, len(one.pieces))),
-              lambda flags, row: row),
+              lambda flags, row: TemplateSpan(*row)),
     _simple(49, _D, decoders.ByteLevel),
     _simple(50, _D, decoders.ByteFallback),
     StageKind(51, _D, decoders.WordPiece, 1, (STRING,),
@@ -167,10 +218,13 @@ KINDS = (
               lambda flags, row: decoders.Ctc(row[0], row[1], bool(flags))),
     _simple(55, _D, decoders.Replace, PATTERN, STRING),
     _simple(56, _D, decoders.Fuse),
+    # What each token is stands beside the vocabulary.
+    StageKind(58, _D, Pieces, 3, (), lambda one: (_bits(one.visible, one.strip_first), ()),
+              lambda flags, row: PieceFlags(bool(flags & 1), bool(flags & 2))),
+    _simple(59, _D, Tidied),
     _simple(57, _D, decoders.Strip, SCALAR, COUNT, COUNT),
 )  # fmt: skip
 
 LISTS = (_N, _P, _Q, _D)
 BY_OPCODE = {kind.opcode: kind for kind in KINDS}
 BY_STAGE: dict[type, StageKind] = {kind.stage: kind for kind in KINDS}
-TEMPLATE_OPCODE = 34

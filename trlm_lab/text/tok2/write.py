@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterable, Sequence
 
 from trlm_lab.errors import Tok2CompileError
+from trlm_lab.text.ggml.partition import Partition
 from trlm_lab.text.tok2.layout import DIRECTORY_END, HEADER_LEN, SELF_HASH, Header, aligned, row
 from trlm_lab.text.tok2.numbers import (
     BLOCK,
@@ -16,7 +17,7 @@ from trlm_lab.text.tok2.numbers import (
     MINOR,
     MODELS,
     NOTES,
-    PROFILE,
+    PROFILE_OF,
     ROLES,
     SECTIONS,
 )
@@ -35,10 +36,11 @@ def write_tok2(tokenizer: Tokenizer, *, roles: Iterable[Role] = (), template: by
     Raises:
         Tok2CompileError: the tokenizer has more than TOK2 holds.
     """
-    if tokenizer.model_kind not in MODELS or tokenizer.given:
-        known = f"{', '.join(MODELS)} of tokenizer.json"
+    other = PROFILE_OF.get(tokenizer.model_kind) != (2 if tokenizer.given else 1)
+    if other or not isinstance(tokenizer.given, Partition | None):
+        known = ", ".join(MODELS)
         raise Tok2CompileError(what="the tokenizer", got=tokenizer.model_kind, limit=known)
-    vocabulary = Vocabulary.of(tokenizer.model)
+    vocabulary = Vocabulary.of(tokenizer)
     pools = Pools()
     # The walk of the pools: model, added tokens, stages, patterns.
     model = model_bytes(tokenizer, pools)
@@ -96,6 +98,7 @@ def _header(tokenizer: Tokenizer, vocabulary: Vocabulary, length: int, template:
     return Header(
         MAGIC, MAJOR, MINOR, HEADER_LEN, flags, length, len(SECTIONS), HEADER_LEN,
         MODELS.index(tokenizer.model_kind) + 1, len(vocabulary.tokens), vocabulary.id_limit,
-        len(vocabulary.merges), len(tokenizer.added), BLOCK, PROFILE, bytes(32),
+        len(vocabulary.merges), len(tokenizer.added), BLOCK, PROFILE_OF[tokenizer.model_kind],
+        bytes(32),
         hashlib.sha256(template).digest() if template else bytes(32), bytes(8),
     )  # fmt: skip

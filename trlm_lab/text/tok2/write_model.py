@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from trlm_lab.errors import Tok2CompileError
+from trlm_lab.text.ggml.decoding import Pieces
+from trlm_lab.text.ggml.models import GgmlBpe, GgmlSpm, GgmlWordPiece
 from trlm_lab.text.models import Model
 from trlm_lab.text.models.bpe import Bpe
 from trlm_lab.text.models.merging import Merges
@@ -24,6 +26,9 @@ from trlm_lab.text.tok2.hashing import (
     token_places,
 )
 from trlm_lab.text.tok2.numbers import (
+    AS_TEXT,
+    BYTE,
+    BYTE_NAME,
     COUNT_LIMIT,
     MAX_IDS,
     MAX_MERGES,
@@ -32,6 +37,8 @@ from trlm_lab.text.tok2.numbers import (
     MAX_VOCABULARY_BYTES,
     MODELS,
     NONE,
+    PLAIN,
+    SILENT,
 )
 from trlm_lab.text.tok2.pools import Pools, require, utf8
 from trlm_lab.text.tokenizer import Tokenizer
@@ -45,31 +52,32 @@ class Vocabulary:
     ids: Numbers
     id_limit: int
     merges: Merges
-    scores: tuple[float, ...]
+    scores: bytes
     ranked: bool
 
     @classmethod
-    def of(cls, model: Model) -> Vocabulary:
+    def of(cls, tokenizer: Tokenizer) -> Vocabulary:
         """Of any model.
 
         Raises:
             Tok2CompileError: too many tokens, too large ids, too long tokens.
         """
-        texts: dict[str, int] = model.ids
+        model = tokenizer.model
+        texts: dict[str, int] = model.numbers if isinstance(model, GgmlBpe) else model.ids
         id_limit = max(texts.values(), default=-1) + 1
         require(len(texts), MAX_TOKENS, "the number of tokens")
         require(id_limit, MAX_IDS, "the largest id and 1")
         rows = sorted((utf8(text, "a token"), number) for text, number in texts.items())
         require(max((len(data) for data, _ in rows), default=0), MAX_TOKEN_BYTES, "a token")
         require(sum(len(data) for data, _ in rows), MAX_VOCABULARY_BYTES, "all tokens together")
-        merges = model.merges if isinstance(model, Bpe) else {}
+        merges = model.merges if isinstance(model, Bpe | GgmlBpe) else {}
         require(len(merges), MAX_MERGES, "the number of merges")
         highest = max((rank for rank, _ in merges.values()), default=-1)
         require(highest + 1, len(merges), "the highest rank and 1")
-        scores = tuple(s for _, s in model.pieces) if isinstance(model, Unigram) else ()
+        scores = _scores(model, texts, tokenizer)
         ids = np.array([number for _, number in rows], np.uint32)
         tokens = [data for data, _ in rows]
-        return cls(tokens, ids, id_limit, merges, scores, isinstance(model, Bpe))
+        return cls(tokens, ids, id_limit, merges, scores, isinstance(model, Bpe | GgmlBpe))
 
     def sections(self) -> dict[str, bytes]:
         """Sections 8 to 12."""
@@ -79,7 +87,7 @@ class Vocabulary:
             "order": self._order(),
             "index": self._index(),
             "merges": self._merges() if self.ranked else b"",
-            "scores": struct.pack(f"<{len(self.scores)}d", *self.scores),
+            "scores": self.scores,
         }
 
     def _order(self) -> bytes:
@@ -106,6 +114,32 @@ class Vocabulary:
         return _raw(rows[order]) + _raw(starts_of(places, buckets))
 
 
+def _scores(model: Model, texts: dict[str, int], tokenizer: Tokenizer) -> bytes:
+    """Section 12: scores, or how each token is decoded, after its rank among scores."""
+    if isinstance(model, Unigram):
+        return struct.pack(f"<{len(model.pieces)}d", *(score for _, score in model.pieces))
+    if tokenizer.given is None:
+        return b""
+    pieces = [one.stage for one in tokenizer.decoders if isinstance(one.stage, Pieces)]
+    if len(pieces) != 1:
+        raise Tok2CompileError(what="stages of pieces", got=len(pieces), limit="one")
+    known = model.ids
+    rows = sorted(texts, key=texts.__getitem__)
+    kinds = bytes(_kind(text, pieces[0]) if text in known else AS_TEXT for text in rows)
+    ranks = [model.ranks[text] for text in rows] if isinstance(model, GgmlSpm) else []
+    return struct.pack(f"<{len(ranks)}I", *ranks) + kinds
+
+
+def _kind(text: str, pieces: Pieces) -> int:
+    if text in pieces.silent:
+        return SILENT
+    if text not in pieces.byte:
+        return PLAIN if text in pieces.plain else AS_TEXT
+    if not BYTE_NAME.fullmatch(text):
+        raise Tok2CompileError(what="a token of a byte", got=repr(text), limit="<0x00> to <0xFF>")
+    return BYTE
+
+
 def _raw(values: Numbers) -> bytes:
     return np.ascontiguousarray(values, "<u4").tobytes()
 
@@ -120,9 +154,10 @@ def model_bytes(tokenizer: Tokenizer, pools: Pools) -> bytes:
         for text in (unknown, prefix or None, suffix or None)
     ]
     hidden = pools.scalars(tokenizer.sets.hidden)
+    real = len(tokenizer.model.ids) if isinstance(tokenizer.model, GgmlBpe) else 0
     return struct.pack(
-        "<8Id8x", kind, flags, *texts, hidden, NONE if unknown_id is None else unknown_id,
-        longest, penalty,
+        "<8IdI4x", kind, flags, *texts, hidden, NONE if unknown_id is None else unknown_id,
+        longest, penalty, real,
     )  # fmt: skip
 
 
@@ -139,5 +174,12 @@ def _parameters(model: Model) -> tuple[int, str | None, str, str, int | None, in
             return 0, model.unknown, model.prefix, "", None, model.longest
         case WordLevel():
             return 0, model.unknown, "", "", None, 0
+        case GgmlBpe():
+            flags = model.ignore_merges << 1 | model.raw << 3 | model.line_words << 4
+            return flags, None, "", "", None, 0
+        case GgmlSpm():
+            return 0, None, "", "", None, 0
+        case GgmlWordPiece():
+            return 0, None, "", "", model.unknown, 0
     known = ", ".join(MODELS)
     raise Tok2CompileError(what="the model", got=type(model).__name__, limit=known)

@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from trlm_lab.errors import Tok2CompileError
+from trlm_lab.text.ggml.compiled import cuts_of, words_of
+from trlm_lab.text.ggml.splitting import GgmlSplit
+from trlm_lab.text.ggml.words import GgmlWords
 from trlm_lab.text.post_processors import Template
 from trlm_lab.text.records import Token
 from trlm_lab.text.tok2.numbers import (
     ADDED_FLAGS,
     COUNT_LIMIT,
+    MAP,
     MAX_ADDED,
     MAX_PIECES,
     MAX_STAGES,
@@ -20,6 +24,7 @@ from trlm_lab.text.tok2.numbers import (
 from trlm_lab.text.tok2.pools import Pools, numbers, require
 from trlm_lab.text.tok2.stage_kinds import (
     BY_STAGE,
+    LETTERS,
     LISTS,
     OPERANDS,
     PATTERN,
@@ -47,12 +52,20 @@ def stages_bytes(tokenizer: Tokenizer, pools: Pools) -> bytes:
     return head + rows + b"".join(_piece(piece, pools) for piece in pieces)
 
 
+def _portable(stage: Any) -> Any:
+    """A stage without tables of its own, where the reference has one with tables."""
+    if isinstance(stage, GgmlSplit):
+        return cuts_of(stage)
+    return words_of(stage) if isinstance(stage, GgmlWords) else stage
+
+
 def _stage(one: Component, pools: Pools, pieces: int) -> bytes:
-    kind = BY_STAGE.get(type(one.stage))
+    stage = _portable(one.stage)
+    kind = BY_STAGE.get(type(stage))
     if kind is None:
         name = type(one.stage).__name__
-        raise Tok2CompileError(what="a stage", got=name, limit="the stages of tokenizer.json")
-    flags, values = kind.take(one.stage)
+        raise Tok2CompileError(what="a stage", got=name, limit="the stages of its profiles")
+    flags, values = kind.take(stage)
     if isinstance(one.stage, Template):
         values = (pieces, len(one.stage.pieces))
     texts = [pools.string(one.pointer), pools.string(one.kind)]
@@ -67,8 +80,8 @@ def _stage(one: Component, pools: Pools, pieces: int) -> bytes:
 def _operand(operand: Operand, value: Any, pools: Pools) -> int:
     if isinstance(operand, tuple):
         return operand.index(value)
-    if isinstance(operand, int):
-        return pools.table(operand, value)
+    if isinstance(operand, int) or operand == LETTERS:
+        return pools.table(MAP if operand == LETTERS else int(operand), value)
     if operand == SCALAR:
         return ord(value)
     if operand == SET:
@@ -93,8 +106,10 @@ def added_bytes(tokenizer: Tokenizer, pools: Pools) -> bytes:
     added = tokenizer.added
     require(len(added), MAX_ADDED, "the number of added tokens")
     sets = tokenizer.sets
-    word = pools.scalars(sets.word) if any(one.single_word for one in added) else NONE
-    stripped = any(one.lstrip or one.rstrip for one in added)
+    # Another rule of finding them has white space of its own.
+    own = tokenizer.given is None
+    word = pools.scalars(sets.word) if own and any(one.single_word for one in added) else NONE
+    stripped = own and any(one.lstrip or one.rstrip for one in added)
     space = pools.scalars(sets.space) if stripped else NONE
     out = bytearray(numbers([len(added), word, space, 0]))
     for one in added:
