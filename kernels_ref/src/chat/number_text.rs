@@ -15,9 +15,30 @@ pub fn float_text(value: f64, infinity: &str, nan: &str) -> String {
     // The shortest digits that read back as the same number: d.ddde±x.
     let shortest = format!("{:e}", value.abs());
     let (digits, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
-    let digits = digits.replace('.', "");
+    let digits = even(value.abs(), digits.replace('.', ""), exponent);
     let point = exponent.parse::<i32>().unwrap_or(0) + 1;
     format!("{}{}", sign, placed(&digits, point))
+}
+
+/// Where two of the shortest texts are equally near, the source's language takes the one with an
+/// even last digit, the compiler's library the larger one.
+fn even(value: f64, digits: String, exponent: &str) -> String {
+    // 767 digits hold every float exactly, so nothing is rounded here.
+    let exact = format!("{:.770e}", value).replace('.', "");
+    let rest = exact.get(digits.len()..).unwrap_or("").split('e').next().unwrap_or("");
+    let tie = rest.starts_with('5') && rest[1..].bytes().all(|byte| byte == b'0');
+    let lower = &exact[..digits.len().min(exact.len())];
+    let odd = digits.bytes().last().map_or(false, |byte| byte % 2 == 1);
+    if !tie || !odd || lower == digits {
+        return digits;
+    }
+    let (first, more) = lower.split_at(1);
+    let again: Option<f64> = format!("{}.{}e{}", first, more, exponent).parse().ok();
+    if again == Some(value) {
+        lower.to_string()
+    } else {
+        digits
+    }
 }
 
 /// Digits with the point behind the first `point` of them.
