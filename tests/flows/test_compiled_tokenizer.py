@@ -11,6 +11,8 @@ import pytest
 from tests.inspector.conftest import built
 from tests.text.components import ADDED, TEMPLATE, byte_level
 from tests.text.constructed import byte_bpe, document
+from tests.text.ggml.made_vocabulary import byte_level as byte_level_fields
+from tests.text.ggml.made_vocabulary import gguf_bytes
 from tests.text.tok2.blocks import Block
 from trlm_lab.flows.checking import check_path
 from trlm_lab.flows.cli.app import run
@@ -77,7 +79,7 @@ def test_compiled_onto_itself(root: Path, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "code"),
     [
-        ("v.gguf", b"GGUF", "TOK2_COMPILE"),
+        ("v.gguf", b"GGUF", "GGUF"),
         ("v.model", b"\n\x0e", "TOK2_COMPILE"),
         ("v.tok2", b"TOK2", "TOK2_COMPILE"),
         ("none.json", None, "PATH_MISSING"),
@@ -123,6 +125,19 @@ def test_inspect_shows_it(root: Path, capsys: Capture) -> None:
     assert {"field": "magic", "offset": 0, "size": 4, "value": "TOK2"} in row["tokenizer"]
     assert run(["inspect", str(root / "a.tok2")]) == 0
     assert "token_count" in capsys.readouterr().out
+
+
+def test_tokenizers_of_gguf(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    (tmp_path / "v.gguf").write_bytes(gguf_bytes(byte_level_fields("gpt-2")))
+    compiled(tmp_path / "v.gguf", tmp_path / "v.tok2", capsys)
+    rows = [
+        answer(tmp_path / name, monkeypatch, capsys, "--trace") for name in ("v.gguf", "v.tok2")
+    ]
+    assert rows[0] == rows[1]
+    assert check_path(tmp_path / "v.tok2")["verdict"] == "accept"
+    assert run(["inspect", str(tmp_path / "v.tok2"), "--json"]) == 0
 
 
 def test_tokenizers_of_slm1(

@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from trlm_lab.acquire.gguf_file import read_gguf
 from trlm_lab.base import strict_json
 from trlm_lab.base.blobs import write_atomically
 from trlm_lab.base.plain_file import read_plain
@@ -22,10 +23,11 @@ from trlm_lab.flows.tokenizer_section import Role, compiled_template, file_roles
 from trlm_lab.pack.artifact_file import map_file
 from trlm_lab.slm.read import open_slm
 from trlm_lab.text import Tokenizer, read_tokenizer
+from trlm_lab.text.ggml import read_gguf_tokenizer
 from trlm_lab.text.slm1 import bpe1_tokenizer, btok_tokenizer, read_bpe1, read_btok
 from trlm_lab.text.tok2 import MAGIC, read_tok2, write_tok2
 
-_KINDS = ("tokenizer.json", "BTOK", "BPE1")
+_KINDS = ("tokenizer.json", "GGUF", "BTOK", "BPE1")
 
 
 def tokenizer_block(path: Path) -> memoryview:
@@ -51,6 +53,18 @@ def read_block(path: Path) -> Tokenizer:
     if bytes(block[:1]) == b"{":
         return read_tokenizer(strict_json.loads(bytes(block), where=path.name))
     return read_tok2(block).tokenizer
+
+
+def read_gguf_file(path: Path) -> Tokenizer:
+    """The tokenizer of a GGUF file.
+
+    Raises:
+        GgufError: the container breaks a rule.
+        TokenizerFieldError, TokenizerKindError, TokenizerVocabularyError: the reference does not
+        build it.
+    """
+    fields = read_gguf(path).fields
+    return read_gguf_tokenizer({key: field.value for key, field in fields.items()})
 
 
 def read_small(path: Path) -> Tokenizer | None:
@@ -91,7 +105,7 @@ def check_block(path: Path) -> list[dict[str, str]]:
 def compile_file(path: Path, out: Path) -> dict[str, Any]:
     """Write the TOK2 of a tokenizer.json, or of a model directory with its roles and template.
 
-    BTOK and BPE1 files are taken too.
+    GGUF, BTOK and BPE1 files are taken too.
 
     Raises:
         OutputIsInputError: `out` is the file itself.
@@ -126,4 +140,6 @@ def _source(file: Path) -> Tokenizer:
     if kind not in _KINDS:
         limit = f"tokenizers of {', '.join(_KINDS)}"
         raise Tok2CompileError(where=str(file), what="the file", got=kind, limit=limit)
+    if kind == "GGUF":
+        return read_gguf_file(file)
     return read_small(file) or read_tokenizer(strict_json.load_object(file))

@@ -27,13 +27,14 @@ FIELDS: tuple[tuple[str, int, int, int | None], ...] = (
     ("merge_count", 40, 4, None),
     ("added_count", 44, 4, None),
     ("block_size", 48, 4, 16),
-    ("profile", 52, 4, 1),
+    ("profile", 52, 4, None),
 )
 SECTIONS = (
     "strings", "sets", "tables", "patterns", "stages", "added", "model", "tokens", "order",
     "index", "merges", "scores", "roles", "template",
 )  # fmt: skip
-KINDS = {1: "BPE", 2: "Unigram", 3: "WordPiece", 4: "WordLevel"}
+#: Kinds of models by profile.
+KINDS = {1: range(1, 5), 2: range(5, 8)}
 
 
 def inspect_tokenizer(report: Report, start: int, length: int) -> tuple[InspectedField, ...]:
@@ -47,8 +48,9 @@ def inspect_tokenizer(report: Report, start: int, length: int) -> tuple[Inspecte
             report.add("TOKENIZER", start + at, f"{name} is {values[name]}, not {wanted}")
     if values["file_len"] != length:
         report.add("TOKENIZER", start + 16, f"file_len is {values['file_len']}, not {length}")
-    if values["flags"] > 3 or values["model_kind"] not in KINDS:
-        report.add("TOKENIZER", start + 12, "an unknown flag or kind of model")
+    kinds = KINDS.get(values["profile"], range(0))
+    if values["flags"] > 3 or values["model_kind"] not in kinds:
+        report.add("TOKENIZER", start + 12, "an unknown flag, profile, or kind of model in it")
     report.zeros("TOKENIZER", start + 120, start + 128, "the reserved range of the TOK2 header")
     sections, template = _sections(report, start, length)
     _hashes(report, start, length, template)
