@@ -14,6 +14,7 @@ from tests.text.sentencepiece.made_models import model
 from trlm_lab.base import canon
 from trlm_lab.base.records.tokenizer_profile import TokenizerProfile
 from trlm_lab.flows.cli.app import run
+from trlm_lab.flows.tokenizer_vectors import unpacked
 
 Capture = pytest.CaptureFixture[str]
 
@@ -135,6 +136,7 @@ def test_vectors_that_are_too_many(
     """A small file may unpack to a large one; it is not unpacked further than the limit."""
     monkeypatch.setattr("trlm_lab.flows.tokenizer_vectors.MAX_VECTOR_BYTES", 1000)
     path = tmp_path / "v.cbor.gz"
+    assert len(unpacked(gzip.compress(bytes(100_000)))) == 1001
     for data in (gzip.compress(bytes(100_000)), bytes(1001)):
         path.write_bytes(data)
         row = answer(capsys, "check-vectors", str(path), "--engine", "python", status=3)

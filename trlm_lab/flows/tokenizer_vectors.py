@@ -87,7 +87,7 @@ def read_vectors(path: Path) -> VectorSet:
         NotPlainFileError: a pipe, device or directory.
     """
     try:
-        data = _unpacked(read_start(path, MAX_VECTOR_BYTES))
+        data = unpacked(read_start(path, MAX_VECTOR_BYTES))
         if len(data) > MAX_VECTOR_BYTES:
             raise VectorsFileError(where=str(path), detail=f"more than {MAX_VECTOR_BYTES} bytes")
         return VectorSet.decode(data, where=path.name)
@@ -99,7 +99,7 @@ def read_vectors(path: Path) -> VectorSet:
         raise VectorsFileError(where=error.where, detail=error.detail) from error
 
 
-def _unpacked(data: bytes) -> bytes:
+def unpacked(data: bytes) -> bytes:
     """The bytes themselves, or what they are the gzip form of, up to the limit and one more."""
     if not data.startswith(b"\x1f\x8b"):
         return data
