@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from trlm_lab.acquire.gguf_file import read_gguf
 from trlm_lab.base import strict_json
 from trlm_lab.base.plain_file import read_start
 from trlm_lab.errors import (
@@ -13,7 +12,7 @@ from trlm_lab.errors import (
     TokenizerFileError,
     UnknownNameError,
 )
-from trlm_lab.flows.compiled_tokenizer import read_block, read_small
+from trlm_lab.flows.compiled_tokenizer import read_block, read_gguf_file, read_small
 from trlm_lab.flows.tokenizer_requests import (
     Request,
     Row,
@@ -24,7 +23,6 @@ from trlm_lab.flows.tokenizer_requests import (
 from trlm_lab.flows.tokenizer_runtime import native, wasm
 from trlm_lab.flows.tokenizer_sources import HuggingFace, LlamaCpp, SentencePieceLibrary
 from trlm_lab.text import MODES, Encoding, StreamingDecoder, Tokenizer, read_tokenizer
-from trlm_lab.text.ggml import read_gguf_tokenizer
 from trlm_lab.text.sentencepiece import SentencePieceTokenizer, read_sentencepiece
 
 __all__ = ["ENGINES", "Request", "Row", "TokenizerEngine", "open_tokenizer", "source_engine"]
@@ -73,8 +71,7 @@ def source_engine(path: Path) -> str:
 def read_reference(file: TokenizerFile) -> Tokenizer | SentencePieceTokenizer:
     """The reference tokenizer of a file."""
     if file.kind == "GGUF":
-        fields = read_gguf(file.path).fields
-        return read_gguf_tokenizer({key: field.value for key, field in fields.items()})
+        return read_gguf_file(file.path)
     if file.kind == "SentencePiece":
         data = read_start(file.path, MAX_MODEL_BYTES)
         if len(data) > MAX_MODEL_BYTES:

@@ -103,9 +103,10 @@ def test_patterns_over_scalars(name: str) -> None:
 @pytest.mark.parametrize("accents", [False, True])
 def test_words_over_scalars(lowercase: bool, accents: bool) -> None:
     stage = GgmlWords(lowercase, accents)
+    sets = words_of(stage)
     for text in [*texts(6), *scalar_runs(), "\0a\ufffdb\x7f+\u20ac"]:
         piece = Aligned.whole(text)
-        assert words_of(stage).split(piece) == stage.split(piece)
+        assert sets.split(piece) == stage.split(piece)
 
 
 #: Tokenizer, section, byte (from the end if negative), value, code: of the rules of profile 2.
