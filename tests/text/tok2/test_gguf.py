@@ -120,6 +120,7 @@ CASES: dict[str, tuple[str, str, int, int, str]] = {
     "an unknown kind": ("gpt-2", "scores", 0, 9, "SCORES"),
     "a byte that is none": ("gpt-2", "scores", 0, 2, "SCORES"),
     "a kind of what only merges make": ("gpt-2", "scores", -4, 1, "SCORES"),
+    "a flag of an added token": ("gpt-2", "added", 20, 8, "ADDED"),
     "no decoder of pieces": ("llama", "stages", 12, 0, "STAGES"),
 }
 

@@ -37,6 +37,8 @@ from trlm_lab.text.tokenizer import Component
 
 _HEAD, _STAGE, _PIECE = 32, struct.Struct("<HH11I"), 8
 _FIRST_OPERAND = 12
+#: Flags of added tokens by profile: llama.cpp has neither whole words nor normalized ones.
+_ADDED_FLAGS = {1: 0b11111, 2: 0b10110}
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,7 @@ def read_added(
     out: list[AddedToken] = []
     seen: set[str] = set()
     for at in range(16, 16 + 16 * count, 16):
-        token = _added(section, references, at)
+        token = _added(section, references, at, _ADDED_FLAGS[profile])
         if not token.content or token.content in seen:
             section.fail(at + 8, "a content", repr(token.content), "a text of its own")
         seen.add(token.content)
@@ -237,12 +239,12 @@ def read_added(
     return tuple(out), word or empty, space or empty, references.uses
 
 
-def _added(section: Section, references: References, at: int) -> AddedToken:
+def _added(section: Section, references: References, at: int, allowed: int) -> AddedToken:
     number, flags, content, reserved = section.numbers(at, 4).tolist()
     if number >= COUNT_LIMIT:
         section.fail(at, "an id", number, f"below {COUNT_LIMIT}")
-    if flags >> len(ADDED_FLAGS):
-        section.fail(at + 4, "flags", flags, f"below {1 << len(ADDED_FLAGS)}")
+    if flags & ~allowed:
+        section.fail(at + 4, "flags", flags, f"within {allowed}")
     text = references.take("strings", content, at + 8)
     if reserved:
         section.fail(at + 12, "a reserved field", reserved, 0)
