@@ -242,7 +242,7 @@ GENERATORS: dict[str, Generator] = {
 
 
 def mixed(draw: Random, pool: Pool) -> tuple[str, str]:
-    """The name of a generator and its text; every fifth time two or three of them together."""
+    """The name of a generator and its text; every third time two or three of them together."""
     names = [draw.choice(tuple(GENERATORS)) for _ in range(draw.choice((1, 1, 1, 1, 2, 3)))]
     return "+".join(names), "".join(GENERATORS[name](draw, pool) for name in names)
 
