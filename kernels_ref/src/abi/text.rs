@@ -4,7 +4,7 @@ use super::errors::{fail, status};
 use super::{copied, null, slice};
 use crate::error::{ensure, Code, Error, Result};
 use crate::text::decode::{Decoded, Mode};
-use crate::text::encode::{Request, State};
+use crate::text::state::{Request, State};
 use crate::text::Tokenizer;
 
 /// A tokenizer with what it last made. The bytes stay the host's.

@@ -1,6 +1,7 @@
 //! Ids back to bytes and text.
 
-use super::decoders::{is_stray, to_bytes, Manner};
+use super::decoder_texts::{from_bytes, is_stray, to_bytes};
+use super::decoders::Manner;
 use super::pattern::Scratch;
 use super::scalars::{scalar_at, scalars};
 use super::Tokenizer;
@@ -74,7 +75,7 @@ impl Tokenizer<'_> {
     }
 
     fn escaped(&self, bytes: &[u8]) -> Vec<u8> {
-        let text = super::decoders::from_bytes(bytes, false);
+        let text = from_bytes(bytes, false);
         let hidden = &self.sets[self.hidden_set];
         let mut out = Vec::with_capacity(text.len());
         for (at, code) in scalars(&text) {

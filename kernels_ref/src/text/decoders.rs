@@ -5,25 +5,12 @@
 //! puts it.
 
 use super::byte_chars::byte_of;
+use super::decoder_texts::{cleaned, from_bytes, replaced, strip, to_bytes};
 use super::normalizers::Tools;
 use super::pattern::{Pattern, Scratch};
-use super::scalars::{length_of, push, scalar_at, scalars};
+use super::scalars::{push, scalars};
 
-const CLEANED: [(&[u8], &[u8]); 11] = [
-    (b" .", b"."),
-    (b" ?", b"?"),
-    (b" !", b"!"),
-    (b" ,", b","),
-    (b" ' ", b"'"),
-    (b" n't", b"n't"),
-    (b" 'm", b"'m"),
-    (b" do not", b" don't"),
-    (b" 's", b"'s"),
-    (b" 've", b"'ve"),
-    (b" 're", b"'re"),
-];
 const REPLACEMENT: u32 = 0xfffd;
-const STRAY: u32 = 0xdc00;
 
 /// One stage.
 pub enum Decoder<'a> {
@@ -107,45 +94,6 @@ impl Decoder<'_> {
     }
 }
 
-/// Bytes as text: what is no UTF-8 as surrogates, or lost.
-pub fn from_bytes(bytes: &[u8], lossy: bool) -> Vec<u8> {
-    if lossy {
-        return String::from_utf8_lossy(bytes).into_owned().into_bytes();
-    }
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let Err(error) = std::str::from_utf8(rest) {
-        let valid = error.valid_up_to();
-        let stray = error.error_len().unwrap_or(rest.len() - valid);
-        out.extend_from_slice(&rest[..valid]);
-        rest[valid..valid + stray].iter().for_each(|&b| push(&mut out, STRAY + u32::from(b)));
-        rest = &rest[valid + stray..];
-    }
-    out.extend_from_slice(rest);
-    out
-}
-
-/// Whether a scalar stands for a byte that is no UTF-8.
-pub fn is_stray(code: u32) -> bool {
-    (STRAY + 0x80..STRAY + 0x100).contains(&code)
-}
-
-/// Text as bytes again.
-pub fn to_bytes(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while at < text.len() {
-        let (code, len) = scalar_at(text, at);
-        if is_stray(code) {
-            out.push((code - STRAY) as u8);
-        } else {
-            out.extend_from_slice(&text[at..at + len]);
-        }
-        at += len;
-    }
-    out
-}
-
 /// The bytes of visible texts; a text with any other character stands for its own UTF-8.
 fn visible_joined(texts: &[Vec<u8>]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -218,32 +166,6 @@ fn words(texts: &mut Texts, prefix: &[u8], clean: bool) {
     }
 }
 
-fn cleaned(text: &[u8]) -> Vec<u8> {
-    CLEANED.iter().fold(text.to_vec(), |text, (before, after)| replaced(&text, before, after))
-}
-
-/// Every `wanted` as `content`; an empty one is found before every scalar and at the end.
-fn replaced(text: &[u8], wanted: &[u8], content: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while at < text.len() {
-        if wanted.is_empty() {
-            out.extend_from_slice(content);
-        } else if text[at..].starts_with(wanted) {
-            out.extend_from_slice(content);
-            at += wanted.len();
-            continue;
-        }
-        let end = text.len().min(at + length_of(text[at]));
-        out.extend_from_slice(&text[at..end]);
-        at = end;
-    }
-    if wanted.is_empty() {
-        out.extend_from_slice(content);
-    }
-    out
-}
-
 fn ctc(texts: Texts, pad: &[u8], delimiter: Option<&[u8]>, clean: bool) -> Texts {
     let mut out = Vec::with_capacity(texts.len());
     for (i, text) in texts.iter().enumerate() {
@@ -280,47 +202,9 @@ fn matches_replaced(
     out
 }
 
-fn strip(text: &mut Vec<u8>, code: u32, start: u32, stop: u32) {
-    let mut wanted = Vec::new();
-    push(&mut wanted, code);
-    let size = wanted.len();
-    let (mut from, mut to) = (0, text.len());
-    for _ in 0..start {
-        if !text[from..].starts_with(&wanted) {
-            break;
-        }
-        from += size;
-    }
-    for _ in 0..stop {
-        if to < from + size || !text[from..to].ends_with(&wanted) {
-            break;
-        }
-        to -= size;
-    }
-    text.truncate(to);
-    text.drain(..from);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn stray_bytes_come_back() {
-        let bytes = b"a\xff\xe2\x82b\xed\xa0\x80\xf0\x9f\x99";
-        assert_eq!(to_bytes(&from_bytes(bytes, false)), bytes);
-        assert_eq!(from_bytes(b"\xe2\x82x", true), "\u{fffd}x".as_bytes());
-    }
-
-    #[test]
-    fn replacing_and_stripping() {
-        assert_eq!(replaced(b"aaa", b"aa", b"b"), b"ba");
-        assert_eq!(replaced("é".as_bytes(), b"", b"-"), "-é-".as_bytes());
-        let mut text = b"lllxl".to_vec();
-        strip(&mut text, 0x6c, 2, 2);
-        assert_eq!(text, b"lx");
-        assert_eq!(cleaned(b"do n't . 's"), b"don't.'s");
-    }
 
     #[test]
     fn only_two_digits_name_a_byte() {

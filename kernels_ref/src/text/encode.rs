@@ -2,52 +2,15 @@
 
 use super::added::{Borders, Found, Matcher, Stretches};
 use super::aligned::{Changed, View};
-use super::cache::{Cache, Kept, LONGEST};
-use super::models::{self, Model, Part, Room};
+use super::cache::{Kept, LONGEST};
+use super::models::{Model, Room};
 use super::normalizers::visible_bytes;
-use super::pattern;
-use super::post::Edges;
 use super::pre_tokenizers::{Metaspace, PreTokenizer};
 use super::scalars::{scalar_at, scalars};
-use super::splitting::Cuts;
+use super::splitting::{Behaviour, Cuts};
+use super::state::{Out, Request, State};
 use super::Tokenizer;
 use crate::error::Result;
-
-/// First and one past the last byte of the given text.
-pub type Offsets = [u32; 2];
-
-/// What a text became, and memory that is kept between texts.
-#[derive(Default)]
-pub struct State {
-    /// Token ids.
-    pub ids: Vec<u32>,
-    /// Offsets of each, in bytes of the given text.
-    pub offsets: Vec<Offsets>,
-    /// White space at the ends of each token, where a stage asks for it.
-    pub edges: Vec<Edges>,
-    search: pattern::Scratch,
-    model: models::Scratch,
-    parts: Vec<Part>,
-    /// For templates, and for content.
-    caches: [Cache; 2],
-}
-
-impl State {
-    /// No token is left; memory is kept.
-    pub fn clear(&mut self) {
-        self.ids.clear();
-        self.offsets.clear();
-        self.edges.clear();
-    }
-}
-
-/// A text and what is asked for.
-pub struct Request<'t> {
-    /// UTF-8.
-    pub text: &'t [u8],
-    /// Stretches that never yield a control token: disjoint, ascending, apart.
-    pub content: &'t [Offsets],
-}
 
 /// One text on its way.
 pub struct Run<'r, 'a> {
@@ -102,8 +65,8 @@ impl<'r, 'a> Run<'r, 'a> {
             let (first, last) = piece.origin(start, end, self.request.text);
             self.state.ids.push(token.id);
             self.state.offsets.push([first, last]);
-            if let Some(trimming) = &owner.trimming {
-                self.state.edges.push(trimming.of_text(&piece.text[start..end], &owner.sets));
+            for (trimming, edges) in owner.trimmings.iter().zip(&mut self.state.edges) {
+                edges.push(trimming.of_text(&piece.text[start..end], &owner.sets));
             }
         }
     }
@@ -202,8 +165,7 @@ impl<'r, 'a> Run<'r, 'a> {
             None => return leave(self, piece),
             Some(pattern) => &owner.patterns[pattern],
         };
-        let isolated = super::splitting::Behaviour::Isolated;
-        let mut cuts = Cuts::new(pattern, isolated, false, piece.text, &owner.sets);
+        let mut cuts = Cuts::new(pattern, Behaviour::Isolated, false, piece.text, &owner.sets);
         while let Some((start, end)) = cuts.next(&mut self.state.search) {
             leave(self, piece.part(start, end))?;
         }
@@ -290,28 +252,5 @@ impl<'r, 'a> Run<'r, 'a> {
             *parts = Vec::new();
         }
         Ok(())
-    }
-}
-
-/// Where tokens go.
-struct Out<'o> {
-    ids: &'o mut Vec<u32>,
-    offsets: &'o mut Vec<Offsets>,
-    edges: &'o mut Vec<Edges>,
-}
-
-impl Out<'_> {
-    #[inline]
-    fn push(&mut self, owner: &Tokenizer, piece: &View, parts: &[Part], given: &[u8]) {
-        for part in parts {
-            let (start, end) = (part.start as usize, part.end as usize);
-            let (first, last) = piece.origin(start, end, given);
-            self.ids.push(part.id);
-            self.offsets.push([first, last]);
-            if let Some(trimming) = &owner.trimming {
-                let text = &piece.text[start..end];
-                self.edges.push(trimming.of_token(part.id, text, &owner.sets));
-            }
-        }
     }
 }

@@ -12,6 +12,7 @@ mod charsmap;
 mod clusters;
 mod crc32;
 pub mod decode;
+mod decoder_texts;
 mod decoders;
 pub mod encode;
 pub mod models;
@@ -23,6 +24,7 @@ mod pre_tokenizers;
 pub mod scalars;
 pub mod sets;
 mod splitting;
+pub mod state;
 mod symbols;
 mod tables;
 pub mod tok2;
@@ -31,7 +33,7 @@ mod vocabulary;
 use self::added::{AddedToken, Matcher};
 use self::aligned::{Changed, View};
 use self::decoders::Decoder;
-use self::encode::{Offsets, Request, Run, State};
+use self::encode::Run;
 use self::models::borders::Borders;
 use self::models::{IdSet, Model};
 use self::normalizers::{Normalizer, Tools};
@@ -40,6 +42,7 @@ use self::pattern::{Pattern, Program};
 use self::post::{PostProcessor, Trimming};
 use self::pre_tokenizers::PreTokenizer;
 use self::sets::ScalarSet;
+use self::state::{Offsets, Request, State};
 use self::vocabulary::Vocabulary;
 use crate::error::{ensure, Code, Error, Result};
 
@@ -72,7 +75,8 @@ pub struct Tokenizer<'a> {
     model: Model<'a>,
     /// Ids that content never gives.
     hidden: IdSet,
-    trimming: Option<Trimming>,
+    /// One for each set of white space that trimming asks for.
+    trimmings: Vec<Trimming>,
     /// The model takes the bytes themselves for their visible characters.
     plain_bytes: bool,
 }
@@ -98,8 +102,8 @@ impl<'a> Tokenizer<'a> {
         }
         let unknown = model.unknown_id();
         let hidden = special.ids().iter().copied().filter(|&id| Some(id) != unknown).collect();
-        let trimming =
-            stages.trimmed.first().map(|&set| Trimming::new(set, &sets, &vocabulary, &model));
+        let trimming = |&set: &usize| Trimming::new(set, &sets, &vocabulary, &model);
+        let trimmings = stages.trimmed.iter().map(trimming).collect();
         let mut tokenizer = Tokenizer {
             sets,
             patterns,
@@ -118,7 +122,7 @@ impl<'a> Tokenizer<'a> {
             vocabulary,
             model,
             hidden: IdSet::new(hidden),
-            trimming,
+            trimmings,
             plain_bytes,
         };
         tokenizer.given = tokenizer.matcher(false);
@@ -161,6 +165,7 @@ impl<'a> Tokenizer<'a> {
     /// After an error the state holds no token.
     pub fn encode(&self, request: &Request, insert: bool, state: &mut State) -> Result<()> {
         state.clear();
+        state.edges.resize_with(self.trimmings.len(), Vec::new);
         let text = request.text;
         require_text(text)?;
         require_content(text, request.content)?;

@@ -1,10 +1,10 @@
 //! Post-processors: tokens put around the text's own, and white space trimmed off offsets.
 
 use super::byte_chars::visible;
-use super::encode::{Offsets, State};
 use super::models::Model;
 use super::scalars::{before, continues, length_of, scalars};
 use super::sets::ScalarSet;
+use super::state::{Offsets, State};
 use super::vocabulary::Vocabulary;
 
 /// White space scalars at the beginning and at the end of a token.
@@ -12,8 +12,8 @@ pub type Edges = (u16, u16);
 
 /// One stage.
 pub enum PostProcessor {
-    /// Spaces of a token left out of its offsets; the flag says that one was put in front.
-    Trim(bool),
+    /// Spaces of a token left out of its offsets: whether one was put in front, and which edges.
+    Trim(bool, usize),
     /// Tokens of its own; None is the place of the text's own.
     Template(Vec<Option<u32>>),
 }
@@ -74,10 +74,10 @@ impl PostProcessor {
     /// Change the tokens of a text; `insert` allows tokens of the stage's own.
     pub fn apply(&self, given: &[u8], state: &mut State, insert: bool) {
         match self {
-            PostProcessor::Trim(prefix_space) => {
-                for (i, span) in state.offsets.iter_mut().enumerate() {
-                    let edges = state.edges.get(i).copied().unwrap_or((0, 0));
-                    trim(given, span, edges, *prefix_space, i == 0);
+            PostProcessor::Trim(prefix_space, number) => {
+                let edges = &state.edges[*number];
+                for (i, (span, edges)) in state.offsets.iter_mut().zip(edges).enumerate() {
+                    trim(given, span, *edges, *prefix_space, i == 0);
                 }
             }
             PostProcessor::Template(pieces) => template(pieces, state, insert),
@@ -117,23 +117,27 @@ fn stepped_back(given: &[u8], from: usize, count: u16) -> Option<usize> {
 }
 
 fn template(pieces: &[Option<u32>], state: &mut State, insert: bool) {
-    let ids = std::mem::take(&mut state.ids);
-    let offsets = std::mem::take(&mut state.offsets);
-    let edges = std::mem::take(&mut state.edges);
+    // A token that stands for no text has no offsets to trim.
+    let wanted = || pieces.iter().copied().filter(|piece| insert || piece.is_none());
+    state.ids = put_around(wanted(), &state.ids, |id| id);
+    state.offsets = put_around(wanted(), &state.offsets, |_| [0, 0]);
+    for edges in &mut state.edges {
+        *edges = put_around(wanted(), edges, |_| (0, 0));
+    }
+}
+
+/// The values of a text's own tokens at their places, and one for each token put around.
+fn put_around<T: Copy>(
+    pieces: impl Iterator<Item = Option<u32>>,
+    own: &[T],
+    value: impl Fn(u32) -> T,
+) -> Vec<T> {
+    let mut out = Vec::with_capacity(own.len() + 2);
     for piece in pieces {
         match piece {
-            None => {
-                state.ids.extend_from_slice(&ids);
-                state.offsets.extend_from_slice(&offsets);
-                state.edges.extend_from_slice(&edges);
-            }
-            Some(id) if insert => {
-                state.ids.push(*id);
-                state.offsets.push([0, 0]);
-                // A token that stands for no text has no offsets to trim.
-                state.edges.push((0, 0));
-            }
-            Some(_) => {}
+            None => out.extend_from_slice(own),
+            Some(id) => out.push(value(id)),
         }
     }
+    out
 }

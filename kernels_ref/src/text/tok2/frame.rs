@@ -89,7 +89,7 @@ impl<'a> Frame<'a> {
         self.sections[kind - 1]
     }
 
-    /// The flag bits of what the source declares and a reader switches off are known.
+    /// Sections whose length the header settles have it.
     fn lengths(&self) -> Result<()> {
         let tokens = self.tokens as u64;
         let merges = self.merges as u64;

@@ -3,18 +3,23 @@
 //! It checks every rule of the page in its order and stops at the first that is broken; no bytes
 //! make it panic. What it makes keeps lying in the bytes.
 
+mod added;
 mod frame;
 pub mod model;
 mod patterns;
 pub mod pools;
 mod references;
 mod section;
+mod stage_kinds;
+mod stage_row;
 mod stages;
+mod tables;
 mod vocabulary;
 
+use self::added::Added;
 use self::frame::Frame;
 use self::pools::{Pools, Use};
-use self::stages::{Added, Stages};
+use self::stages::Stages;
 use super::models::Model;
 use super::vocabulary::Vocabulary;
 use crate::error::Result;
@@ -40,7 +45,7 @@ pub fn read(bytes: &[u8]) -> Result<Block<'_>> {
     let frame = Frame::read(bytes)?;
     let pools = Pools::read([1, 2, 3, 4].map(|kind| frame.section(kind)))?;
     let stages = stages::read_stages(frame.section(5), &pools)?;
-    let added = stages::read_added(frame.section(6), &pools, frame.added)?;
+    let added = added::read(frame.section(6), &pools, frame.added)?;
     let parameters = model::read(&frame, &pools)?;
     let vocabulary = vocabulary::read(&frame)?;
     let model = parameters.model(&frame, &vocabulary)?;

@@ -1,7 +1,8 @@
 //! References of one section, looked up and noted for the walk of the pools.
 
-use super::pools::{Pool, Pools, Table, Use};
+use super::pools::{Pool, Pools, Use};
 use super::section::{Section, NONE};
+use super::tables::Table;
 use crate::error::Result;
 use crate::text::scalars::END;
 
