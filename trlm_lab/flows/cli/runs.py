@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from trlm_lab.flows.conformance import Conformance
     from trlm_lab.flows.plan import RunPlan
 
-SOURCES = "hf:OWNER/NAME@REVISION, py:PACKAGE, installed:PACKAGE, gguf:FILE, dir:PATH, synthetic:NAME"
+SOURCES = (
+    "hf:OWNER/NAME@REVISION, py:PACKAGE, installed:PACKAGE, gguf:FILE, dir:PATH, synthetic:NAME"
+)
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Out = Annotated[Path, typer.Option("--out", help="Directory for receipts, traces and report.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Reuse nothing that this directory holds.")]
