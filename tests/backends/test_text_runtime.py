@@ -2,21 +2,28 @@
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.backends.text_engines import Held
+from tests.backends.text_engines import Held, answered
 from tests.text.components import MODELS, byte_level
 from tests.text.constructed import CORPUS, added, bpe, byte_bpe, document, word_level
 from tests.text.source_engine import Pair
 from tests.text.test_offsets import BYTES, PATTERN, ROWS, WORDS
 from tests.text.test_smollm2 import fragments, scalar
 from trlm_lab.backends.abi_host import Host, Scratch, last_error
+from trlm_lab.backends.abi_tokenizer import AbiTokenizer
 from trlm_lab.errors import RuntimeRefusedError, TextTooLongError, TokenIdError, Utf8Error
+from trlm_lab.text import read_tokenizer
 from trlm_lab.text.byte_chars import CHARS
+from trlm_lab.text.post_processors import TrimOffsets
+from trlm_lab.text.scalar_sets import ScalarSet
+from trlm_lab.text.tok2 import write_tok2
+from trlm_lab.text.tokenizer import Component
 
 SPLIT = {"type": "Split", "pattern": {"Regex": PATTERN}, "behavior": "Isolated", "invert": False}
 RECORDED = document(
@@ -111,6 +118,21 @@ def test_special_text_in_content(text_host: Host) -> None:
         for content in (((0, 12),), ((11, 13),), ((0, len(text)),)):
             held.require_same(text, content=content)
         assert not {*held.answer(text, content=((0, len(text)),))[0]} & {ids[0], ids[-1]}
+
+
+def test_two_trims_of_other_spaces(text_host: Host) -> None:
+    """No tokenizer.json has them, a block may."""
+    plain = read_tokenizer(document(byte_bpe(), pre_tokenizer=byte_level()))
+    trims = [
+        TrimOffsets(kept, ScalarSet.chars(text)) for kept, text in ((False, "h"), (True, "eo"))
+    ]
+    stages = tuple(Component("/post_processor", "ByteLevel", one) for one in trims)
+    wanted = replace(plain, post_processors=stages)
+    with AbiTokenizer(text_host, write_tok2(wanted)) as ours:
+        for text in ("hello w\xe9 he", "oooh", "eo"):
+            found = wanted.encode(text)
+            assert answered(ours, text.encode()) == (found.ids, found.offsets())
+        assert wanted.encode("hello").offsets() != plain.encode("hello").offsets()
 
 
 LONG: dict[str, Any] = {
