@@ -6,6 +6,7 @@ import ast
 import itertools
 import unicodedata
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ def test_every_conversation_through_every_family(text_host: Host, name: str) -> 
     assert sum(row[0] == "text" for row in answers) >= 80
 
 
+@pytest.mark.slow
 def test_every_template_of_the_other_tests(text_host: Host) -> None:
     texts = refusals = 0
     for source in sources():
@@ -86,6 +88,7 @@ def test_every_template_of_the_other_tests(text_host: Host) -> None:
     assert refusals > 100
 
 
+@pytest.mark.slow
 @settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -98,6 +101,19 @@ def test_templates_of_the_grammar(text_host: Host, source: str, prompt: bool) ->
     same(text_host, ir, [Conversation(TALKS[2], prompt, variables=VALUES)])
 
 
+@cache
+def largest(source: str) -> int:
+    """The largest size that Python renders."""
+    low, high = 1, 5_000_000
+    while high - low > 1:
+        middle = (low + high) // 2
+        ir = compile_template(source.format(n=middle)).ir
+        refused = answer(lambda ir=ir: render(ir, Conversation([])))[0] == "refused"
+        low, high = (low, middle) if refused else (middle, high)
+    return low
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source",
     [
@@ -110,12 +126,8 @@ def test_templates_of_the_grammar(text_host: Host, source: str, prompt: bool) ->
 )
 def test_steps_are_counted_alike(text_host: Host, source: str) -> None:
     """The smallest size that Python refuses is the smallest that the runtime refuses."""
-    low, high = 1, 5_000_000
-    while high - low > 1:
-        middle = (low + high) // 2
-        ir = compile_template(source.format(n=middle)).ir
-        refused = answer(lambda ir=ir: render(ir, Conversation([])))[0] == "refused"
-        low, high = (low, middle) if refused else (middle, high)
+    low = largest(source)
+    high = low + 1
     for size, kind in ((low, "text"), (high, "refused")):
         ir = compile_template(source.format(n=size)).ir
         assert same(text_host, ir, [Conversation([])])[0][0] == kind
@@ -141,6 +153,7 @@ def test_deep_and_circular_values_end(text_host: Host, source: str) -> None:
     same(text_host, compile_template(source).ir, [Conversation([])])
 
 
+@pytest.mark.slow
 def test_hostile_compiled_templates(text_host: Host) -> None:
     """Every flipped byte: both refuse, or both render the same."""
     data = compile_template(TEMPLATES["chatml"]).ir.encoded
@@ -243,6 +256,7 @@ def test_numbers_print_as_in_python(text_host: Host) -> None:
     assert made[0][0] == "text"
 
 
+@pytest.mark.slow
 def test_every_character_has_python_s_case_and_class(text_host: Host) -> None:
     source = (
         "{{ v.lower() }}{{ v.upper() }}{{ v.title() }}{{ v | title }}{{ v.split() | length }}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ TALK = [turn("user", "ß <s>"), turn("tool", "", name="n"), HI]
 NARROWER = ("TEMPLATE_UNSUPPORTED", "TEMPLATE_LIMIT")
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(templates(), st.booleans(), st.booleans())
 def test_templates_of_the_grammar(source: str, prompt: bool, tools: bool) -> None:
