@@ -1,4 +1,4 @@
-"""The Rust renderer's tables of characters are what this Python says, where it has their Unicode."""
+"""The Rust renderer's character tables are what this Python says, where it has their Unicode."""
 
 from __future__ import annotations
 
