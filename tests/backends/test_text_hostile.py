@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.backends.text_engines import answered
 from tests.text.tok2.blocks import NAMES, Block, compiled, resealed
+from tests.text.tok2.test_gguf import compiled as gguf_block
 from tests.text.tok2.test_mutations import CHANGES, NONE, SMALL, TEXTS
 from tests.text.tok2.test_refusals import FRAME
 from trlm_lab.backends.abi_host import Host
@@ -65,6 +66,15 @@ def test_every_rule_of_the_frame(text_host: Host, rule: str) -> None:
         AbiTokenizer(text_host, change(compiled(name)))
     assert refused.value.facts["error_name"] == f"TOK2_{code}"
     assert refused.value.where == f"byte {place}"
+
+
+def test_a_profile_that_it_has_not(text_host: Host) -> None:
+    """Sound blocks of profile 2: the field that names it, before anything that follows from it."""
+    for name in ("gpt-2", "llama"):
+        with pytest.raises(RuntimeRefusedError) as refused:
+            AbiTokenizer(text_host, gguf_block(name))
+        assert refused.value.facts["error_name"] == "TOK2_VERSION"
+        assert refused.value.where == "byte 52"
 
 
 numbers = st.tuples(

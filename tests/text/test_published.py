@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.text.ggml.peers import require_llama_cpp
+from tests.text.ggml.peers import GgufPair, require_llama_cpp
 from tests.text.published import names, published
 from trlm_lab.acquire.gguf_file import read_gguf
 from trlm_lab.flows.exactness.shards import Shard, pool_of, run_shard
@@ -50,6 +50,14 @@ def test_sentencepiece_model(package: str, name: str) -> None:
 def test_gguf_vocabulary(name: str) -> None:
     require_llama_cpp()
     require_exact(published("llama.cpp", name), 200)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("name", VOCABULARIES)
+def test_decoding_of_a_gguf_vocabulary(name: str) -> None:
+    path = published("llama.cpp", name)
+    fields = {key: field.value for key, field in read_gguf(path).fields.items()}
+    GgufPair(fields, path, write=False).require_decoding(400)
 
 
 @pytest.mark.parametrize("name", VECTORS)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from trlm_lab.text.decoders import Decoder
+from trlm_lab.text.decoders import Decoder, Placed
 from trlm_lab.text.scalar_sets import ScalarSet
 from trlm_lab.text.text_sets import text_sets
 
@@ -17,6 +18,26 @@ class Decoded:
 
     data: bytes
     text: str
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Texts of tokens that a mode leaves out: not there at all, or in their place an empty text."""
+
+    texts: frozenset[str]
+    placed: bool
+
+    @classmethod
+    def of(cls, texts: frozenset[str], stages: Iterable[Decoder]) -> LeftOut:
+        """As the decoders want it."""
+        placed = any(isinstance(one, Placed) and one.keeps_places for one in stages)
+        return cls(texts, placed)
+
+    def shown(self, text: str) -> str | None:
+        """What the decoders get of a token; None where it is not there."""
+        if text not in self.texts:
+            return text
+        return "" if self.placed else None
 
 
 def decoded(

@@ -7,7 +7,7 @@ that none is lost; with `lossy` they become U+FFFD where the source puts it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from trlm_lab.text.byte_chars import joined
 from trlm_lab.text.pattern import Pattern
@@ -24,6 +24,16 @@ class Decoder(Protocol):
 
     def apply(self, texts: list[str], *, lossy: bool, clean: bool) -> list[str]:
         """The texts after it; without `clean` nothing is tidied up."""
+
+
+@runtime_checkable
+class Placed(Protocol):
+    """A decoder for which a token that is left out still has its place, as an empty text.
+
+    To the others such a token is not there at all.
+    """
+
+    keeps_places: bool
 
 
 def _cleaned(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from trlm_lab.text.decoded import Decoded, escaped
+from trlm_lab.text.decoded import Decoded, LeftOut, escaped
 from trlm_lab.text.decoder_streams import Chain
 from trlm_lab.text.decoders import Decoder
 from trlm_lab.text.scalar_sets import ScalarSet
@@ -22,7 +22,7 @@ class StreamingDecoder:
     def __init__(
         self,
         text_of: Callable[[int, int], str],
-        skipped: frozenset[str],
+        left_out: LeftOut,
         stages: Iterable[Decoder],
         *,
         clean: bool,
@@ -30,12 +30,12 @@ class StreamingDecoder:
     ) -> None:
         """Args:
         text_of: the text of an id at an index; raises TokenIdError.
-        skipped: texts of tokens that are left out.
+        left_out: tokens that are left out.
         stages: the decoders.
         clean: whether decoders tidy up.
         hidden: scalars that have no shape; the text is escaped where they are given.
         """
-        self._text_of, self._skipped, self._hidden = text_of, skipped, hidden
+        self._text_of, self._left_out, self._hidden = text_of, left_out, hidden
         stages = tuple(stages)
         self._exact = Chain.of(stages, lossy=False, clean=clean)
         self._shown = Chain.of(stages, lossy=True, clean=clean)
@@ -49,9 +49,9 @@ class StreamingDecoder:
         Raises:
             TokenIdError: an id without token; nothing has changed, the stream goes on.
         """
-        text = self._text_of(number, self._count)
+        text = self._left_out.shown(self._text_of(number, self._count))
         self._count += 1
-        if text in self._skipped:
+        if text is None:
             return Decoded(b"", "")
         data = self._bytes + self._exact.push(text).encode("utf-8", KEPT)
         whole, self._bytes = scalars(data, KEPT)

@@ -12,7 +12,7 @@ from trlm_lab.errors import TokenIdError
 from trlm_lab.text.added_tokens import AddedToken, Allowed, Splitter, matchers
 from trlm_lab.text.aligned import Aligned
 from trlm_lab.text.coordinates import Span
-from trlm_lab.text.decoded import Decoded, decoded
+from trlm_lab.text.decoded import Decoded, LeftOut, decoded
 from trlm_lab.text.decoders import Decoder
 from trlm_lab.text.models import Model
 from trlm_lab.text.normalizers import Normalizer
@@ -91,22 +91,23 @@ class Tokenizer:
         Raises:
             TokenIdError: an id without token.
         """
-        skipped, clean, hidden = self._way(mode)
+        left_out, clean, hidden = self._way(mode)
         texts = [self._text(number, index) for index, number in enumerate(ids)]
-        if skipped:
-            texts = [text for text in texts if text not in skipped]
+        if left_out.texts:
+            texts = [shown for text in texts if (shown := left_out.shown(text)) is not None]
         return decoded(texts, self._decoders, clean=clean, hidden=hidden)
 
     def stream(self, mode: str = "raw") -> StreamingDecoder:
         """The same token by token."""
-        skipped, clean, hidden = self._way(mode)
-        return StreamingDecoder(self._text, skipped, self._decoders, clean=clean, hidden=hidden)
+        left_out, clean, hidden = self._way(mode)
+        return StreamingDecoder(self._text, left_out, self._decoders, clean=clean, hidden=hidden)
 
-    def _way(self, mode: str) -> tuple[frozenset[str], bool, ScalarSet | None]:
-        """Texts of tokens that a mode leaves out, whether it tidies up, what it escapes."""
+    def _way(self, mode: str) -> tuple[LeftOut, bool, ScalarSet | None]:
+        """What a mode leaves out, whether it tidies up, what it escapes."""
         visible = mode == "visible"
         hidden = self.sets.hidden if mode == "diagnostic" else None
-        return (self._special_texts if visible else frozenset()), visible, hidden
+        texts: frozenset[str] = self._special_texts if visible else frozenset()
+        return LeftOut.of(texts, self._decoders), visible, hidden
 
     @property
     def _decoders(self) -> list[Decoder]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 from trlm_lab.text.byte_chars import BYTES
 from trlm_lab.text.ggml.decoding_streams import PieceBytes, TidiedWords
@@ -22,9 +23,11 @@ _ENDING = re.compile(r" ('(?:[sm]|re|ve))")
 class Pieces:
     """Tokens by kind: as they are, as the byte they name, as nothing, or decoded.
 
-    `visible` characters stand for bytes; otherwise U+2581 stands for the space.
+    `visible` characters stand for bytes; otherwise U+2581 stands for the space. A special token
+    that is left out is still the first one where it comes first.
     """
 
+    keeps_places: ClassVar[bool] = True
     visible: bool
     plain: frozenset[str]
     byte: frozenset[str]
@@ -32,7 +35,7 @@ class Pieces:
     strip_first: bool
 
     def apply(self, texts: list[str], *, lossy: bool, clean: bool) -> list[str]:
-        """One text; a single space at the beginning goes if the tokenizer puts one there."""
+        """One text; one space goes from the first token if the tokenizer puts one there."""
         data = [self._bytes(text) for text in texts]
         if self.strip_first and data:
             data[0] = data[0].removeprefix(b" ")

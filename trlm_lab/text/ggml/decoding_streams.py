@@ -19,7 +19,7 @@ class PieceBytes(Whole):
         self._errors, self._bytes = REPLACED if lossy else KEPT, b""
 
     def one(self, text: str) -> Iterable[Fragment]:
-        """What is decided; a single space at the beginning goes if the tokenizer put it there."""
+        """What is decided; one space goes from the first token if the tokenizer put it there."""
         data = self._bytes_of(text)
         if self._strip:
             data, self._strip = data.removeprefix(b" "), False

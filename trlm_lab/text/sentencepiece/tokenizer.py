@@ -13,7 +13,7 @@ from typing import Any
 
 from trlm_lab.errors import TokenIdError
 from trlm_lab.text.coordinates import Span
-from trlm_lab.text.decoded import Decoded, decoded
+from trlm_lab.text.decoded import Decoded, LeftOut, decoded
 from trlm_lab.text.records import Encoding, Stage, StagePiece, Token
 from trlm_lab.text.sentencepiece.decoding import PieceDecoder
 from trlm_lab.text.sentencepiece.model_file import CONTROL, UNKNOWN, ModelFile
@@ -83,9 +83,8 @@ class SentencePieceTokenizer:
         """The same token by token."""
         hidden = text_sets().hidden if mode == "diagnostic" else None
         visible = mode == "visible"
-        return StreamingDecoder(
-            self._text, frozenset(), [self.decoder], clean=visible, hidden=hidden
-        )
+        nothing = LeftOut(frozenset(), placed=False)
+        return StreamingDecoder(self._text, nothing, [self.decoder], clean=visible, hidden=hidden)
 
     def token_text(self, number: int) -> str | None:
         """The piece of an id."""
