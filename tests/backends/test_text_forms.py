@@ -6,14 +6,13 @@ import unicodedata
 import pytest
 
 from tests.backends.text_engines import Held
-from tests.text.components import NORMALIZERS, kind
-from tests.text.constructed import CORPUS, bpe, document
+from tests.text.components import NORMALIZERS, SCALARS, kind
+from tests.text.constructed import CORPUS, document
 from tests.text.test_normalization import MIXED, RULES, Writer
 from trlm_lab.backends.abi_host import Host
 from trlm_lab.text import tables
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
-SCALARS = bpe([], first=["[U]"], unk_token="[U]")
 
 
 def changing() -> list[str]:

@@ -18,16 +18,14 @@ from tests.text.components import (
     POST_PROCESSORS,
     PRE_TOKENIZERS,
     QWEN,
+    SCALARS,
     byte_level,
     kind,
     split,
 )
-from tests.text.constructed import CORPUS, bpe, byte_bpe, document, word_level
+from tests.text.constructed import CORPUS, byte_bpe, document, word_level
 from tests.text.tok2.blocks import PATTERN
 from trlm_lab.backends.abi_host import Host
-
-#: Scalars alone: every place where a stage cuts or changes something shows in the offsets.
-SCALARS = bpe([], first=["[U]"], unk_token="[U]")
 
 
 def require_corpus(
