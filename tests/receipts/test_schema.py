@@ -1,6 +1,7 @@
 """The closed schemas: every shape is taken as declared, and nothing beside it."""
 
 import ast
+from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -63,6 +64,9 @@ def test_the_keys_say_which_shape_of_a_type_a_node_has() -> None:
             taking = [s for s in shapes for keys in (whole, shape.required)
                       if s.misses(keys) == ([], [])]  # fmt: skip
             assert set(map(id, taking)) == {id(shape)}, name
+        for one, other in combinations(shapes, 2):
+            # Keys that both take would have all that either demands and none that one has not.
+            assert not one.required | other.required <= one.kinds.keys() & other.kinds.keys(), name
 
 
 def _added(tree: ast.AST) -> list[ast.expr]:
@@ -295,9 +299,25 @@ def test_random_metadata_beyond_the_schema_is_refused(
     if unknown.keys() - known:
         with pytest.raises(NodeSchemaError):
             check_metadata(name, {**sound, **{k: v for k, v in unknown.items() if k not in known}})
-    left = data.draw(st.sampled_from(sorted(shape.required)))
-    with pytest.raises(NodeKeysError):
-        check_metadata(name, {key: v for key, v in sound.items() if key != left})
+
+
+@pytest.mark.parametrize(("name", "place"), SHAPES)
+def test_without_a_key_it_is_refused_or_of_another_shape(
+    tmp_path: Path, name: str, place: int
+) -> None:
+    shape = SCHEMAS[name][place]
+    sound = {key: sample(ReceiptStore(tmp_path), kind) for key, kind in shape.kinds.items()}
+    for left in shape.required:
+        rest = {key: value for key, value in sound.items() if key != left}
+        others = [s for s in SCHEMAS[name] if s.misses(frozenset(rest)) == ([], [])]
+        assert shape not in others
+        if others:
+            # What the node rests on tells that the key is lacking.
+            assert check_metadata(name, rest) is others[0]
+            assert not others[0].takes(least_children(shape))
+            continue
+        with pytest.raises(NodeKeysError):
+            check_metadata(name, rest)
 
 
 @given(st.sampled_from(SHAPES), st.data())
