@@ -16,6 +16,8 @@ from trlm_lab.backends.browser.server import PageServer
 from trlm_lab.backends.browser.tokenizer import ChromiumTokenizer
 from trlm_lab.backends.tokenizer_texts import sample_texts
 from trlm_lab.errors import RuntimeRefusedError, TokenIdError, Utf8Error
+from trlm_lab.flows.tokenizer_engines import open_tokenizer
+from trlm_lab.flows.tokenizer_requests import Request
 from trlm_lab.text import Tokenizer, read_tokenizer
 from trlm_lab.text.tok2 import write_tok2
 
@@ -71,6 +73,19 @@ def test_refusals_are_the_references(opened: ChromiumTokenizer) -> None:
         assert unknown.value.facts["index"] == 1
     # A bad text spoils none after it.
     assert opened.encode(b"a")[0].tolist() == [byte_bpe()["vocab"]["a"]]
+
+
+def test_it_is_an_engine_of_the_command_line(
+    chromium: ChromiumRunner, reference: Tokenizer, tmp_path: Path
+) -> None:
+    file = tmp_path / "tokenizer.json"
+    file.write_text(json.dumps(DOCUMENT))
+    engine = open_tokenizer(file, "wasm@chromium")
+    row = engine.tokenize(Request("hello wo\u00e9<|end|>", add_special_tokens=True))
+    wanted = reference.encode("hello wo\u00e9<|end|>", add_special_tokens=True)
+    assert row["ids"] == wanted.ids
+    assert row["offsets"] == [list(span) for span in wanted.offsets()]
+    assert engine.decode(wanted.ids, "raw")["text"] == "hello wo\u00e9<|end|>"
 
 
 def test_a_damaged_block_is_refused(chromium: ChromiumRunner, reference: Tokenizer) -> None:

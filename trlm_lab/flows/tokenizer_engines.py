@@ -20,7 +20,7 @@ from trlm_lab.flows.tokenizer_requests import (
     TokenizerFile,
     token_row,
 )
-from trlm_lab.flows.tokenizer_runtime import native, wasm
+from trlm_lab.flows.tokenizer_runtime import chromium, native, wasm
 from trlm_lab.flows.tokenizer_sources import HuggingFace, LlamaCpp, SentencePieceLibrary
 from trlm_lab.text import MODES, Encoding, StreamingDecoder, Tokenizer, read_tokenizer
 from trlm_lab.text.sentencepiece import SentencePieceTokenizer, read_sentencepiece
@@ -141,6 +141,7 @@ ENGINES: dict[str, dict[str, Callable[[TokenizerFile], TokenizerEngine]]] = {
     "python": dict.fromkeys(_KINDS, Reference),
     "native": dict.fromkeys(_COMPILABLE, native),
     "wasm": dict.fromkeys(_COMPILABLE, wasm),
+    "wasm@chromium": dict.fromkeys(_COMPILABLE, chromium),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from trlm_lab.backends.abi_tokenizer import AbiTokenizer, native_tokenizer, wasmtime_tokenizer
+from trlm_lab.backends.browser.tokenizer import ChromiumTokenizer
 from trlm_lab.base import strict_json
 from trlm_lab.errors import StreamUnsupportedError
 from trlm_lab.flows.compiled_tokenizer import read_block, tokenizer_block
@@ -16,7 +17,7 @@ from trlm_lab.text.tok2.layout import Header
 from trlm_lab.text.tok2.numbers import NOTES
 from trlm_lab.text.utf8 import checked
 
-Opener = Callable[[bytes | memoryview], AbiTokenizer]
+Opener = Callable[[bytes | memoryview], AbiTokenizer | ChromiumTokenizer]
 
 
 class RuntimeTokenizer:
@@ -80,6 +81,11 @@ def native(file: TokenizerFile) -> RuntimeTokenizer:
 def wasm(file: TokenizerFile) -> RuntimeTokenizer:
     """In the WebAssembly module in wasmtime."""
     return RuntimeTokenizer(file, "wasm", wasmtime_tokenizer)
+
+
+def chromium(file: TokenizerFile) -> RuntimeTokenizer:
+    """In the WebAssembly module in a browser, which ends with this process."""
+    return RuntimeTokenizer(file, "wasm@chromium", ChromiumTokenizer)
 
 
 def _apart(spans: Iterable[Span]) -> list[Span]:

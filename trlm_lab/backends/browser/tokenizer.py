@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +11,7 @@ from trlm_lab.backends.abi_tokenizer import Ids, require_words, text_error
 from trlm_lab.backends.browser.find import find_chromium
 from trlm_lab.backends.browser.host import PageHost
 from trlm_lab.backends.browser.problems import error_of
-from trlm_lab.backends.browser.resources import ARTIFACT_PATH, resources
+from trlm_lab.backends.browser.resources import ARTIFACT_PATH, Resource, resources
 from trlm_lab.backends.wasm_module import read_module
 
 #: Seconds without an answer after which the browser is given up.
@@ -29,16 +26,13 @@ class ChromiumTokenizer:
         RuntimeRefusedError: the block breaks a rule; `where` is the byte.
     """
 
-    def __init__(self, block: bytes) -> None:
-        self._stack = ExitStack()
+    def __init__(self, block: bytes | memoryview) -> None:
         read_module()
-        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="trlm-tok2-"))
-        file = Path(folder) / "tokenizer.tok2"
-        file.write_bytes(block)
+        served = Resource("application/octet-stream", body=bytes(block))
+        # It closes itself when the process ends, if nobody did before.
+        self.host = PageHost(find_chromium(), resources() | {ARTIFACT_PATH: served})
         try:
-            self.host = PageHost(find_chromium(), resources(file))
-            self._stack.callback(self.host.close)
-            self._answer("load", {"url": ARTIFACT_PATH, "name": file.name}, {})
+            self._answer("load", {"url": ARTIFACT_PATH, "name": "tokenizer.tok2"}, {})
         except BaseException:
             self.close()
             raise
@@ -51,7 +45,7 @@ class ChromiumTokenizer:
 
     def close(self) -> None:
         """End the browser. May be called again."""
-        self._stack.close()
+        self.host.close()
 
     def encode(
         self,
