@@ -154,3 +154,11 @@ def test_tokenizers_of_slm1(
         (tmp_path / "broken").write_bytes(magic)
         (finding,) = check_path(tmp_path / "broken")["findings"]
         assert finding["code"] == magic.decode()
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json", "chat_template.jinja"])
+def test_no_file_of_the_model_is_overwritten(root: Path, capsys: Capture, name: str) -> None:
+    before = (root / name).read_bytes()
+    assert run(["tokenizer", "compile", str(root), "--out", str(root / name)]) == 2
+    assert "OUTPUT_IS_INPUT" in capsys.readouterr().err
+    assert (root / name).read_bytes() == before

@@ -149,3 +149,30 @@ def test_engine_that_does_not_exist(capsys: Capture, tokenizer_file: Path, tmp_p
     answer(capsys, "vectors", str(tokenizer_file), "--out", str(out))
     row = answer(capsys, "check-vectors", str(out), "--engine", "other", status=2)
     assert row["error"]["code"] == "UNKNOWN_NAME"
+
+
+@pytest.mark.parametrize("command", ["vectors", "compile"])
+def test_an_output_over_an_input_or_a_device(
+    capsys: Capture, tokenizer_file: Path, command: str
+) -> None:
+    before = tokenizer_file.read_bytes()
+    words = (command, str(tokenizer_file), "--out")
+    assert answer(capsys, *words, str(tokenizer_file), status=2)["error"]["code"] == (
+        "OUTPUT_IS_INPUT"
+    )
+    folder = str(tokenizer_file.parent)
+    assert answer(capsys, *words, folder, status=2)["error"]["code"] == "OUTPUT_NOT_PLAIN"
+    assert tokenizer_file.read_bytes() == before
+    assert list(tokenizer_file.parent.iterdir()) == [tokenizer_file]
+
+
+def test_vectors_leave_nothing_unfinished(
+    tokenizer_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(number: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    out = tokenizer_file.with_name("v.cbor")
+    assert run(["tokenizer", "vectors", str(tokenizer_file), "--out", str(out)]) == 4
+    assert list(tokenizer_file.parent.iterdir()) == [tokenizer_file]

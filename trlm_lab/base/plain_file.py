@@ -23,6 +23,11 @@ _KINDS = (
 )
 
 
+def kind_of(status: os.stat_result) -> str:
+    """What stands there that is no plain file, in words."""
+    return next((name for test, name in _KINDS if test(status.st_mode)), "something else")
+
+
 def require_plain(path: Path) -> os.stat_result:
     """The status of a plain file, links followed; nothing is opened.
 
@@ -86,6 +91,5 @@ def chunks(path: str | Path, size: int = 1 << 20) -> Iterator[bytes]:
 
 def _plain(status: os.stat_result, path: str | Path) -> os.stat_result:
     if not stat.S_ISREG(status.st_mode):
-        kind = next((name for test, name in _KINDS if test(status.st_mode)), "something else")
-        raise NotPlainFileError(where=str(path), kind=kind)
+        raise NotPlainFileError(where=str(path), kind=kind_of(status))
     return status

@@ -123,6 +123,7 @@ from trlm_lab.errors.flows import (
     NotStoredError,
     NpzUnreadableError,
     OutputIsInputError,
+    OutputNotPlainError,
     PathMissingError,
     ReceiptMissingError,
     RunInterruptedError,
@@ -316,6 +317,7 @@ from trlm_lab.errors.slm1_tokenizer import (
 )
 from trlm_lab.errors.text import (
     EngineFileKindError,
+    LibraryRefusedError,
     MergeDuplicateError,
     PatternUnsupportedError,
     SegmentsUnsupportedError,
@@ -469,6 +471,7 @@ __all__ = [
     "KeyExistsError",
     "KeyUnreadableError",
     "LfsPointerError",
+    "LibraryRefusedError",
     "LicenceDecisionError",
     "LicenceUndecidedError",
     "LockHeldError",
@@ -511,6 +514,7 @@ __all__ = [
     "OracleMissingError",
     "OracleModelError",
     "OutputIsInputError",
+    "OutputNotPlainError",
     "PackDtypeError",
     "PackMissingTensorError",
     "PackShapeError",

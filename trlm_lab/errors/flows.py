@@ -112,6 +112,14 @@ class OutputIsInputError(UsageError):
     fix = "write somewhere else"
 
 
+class OutputNotPlainError(UsageError):
+    """An output path that a device, pipe, socket or directory has."""
+
+    code = "OUTPUT_NOT_PLAIN"
+    rule = "this is {kind}, only a plain file is written or replaced"
+    fix = "give the path of a file, a new one or one to replace"
+
+
 class LockHeldError(InfrastructureError):
     """A directory that another process is writing at this moment."""
 

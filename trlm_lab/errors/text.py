@@ -113,7 +113,7 @@ class SentencePieceFileError(Refused):
     """Bytes that are no protocol buffer, so no SentencePiece model."""
 
     code = "SENTENCEPIECE_FILE"
-    rule = "the model file is broken at byte {index}: {detail}"
+    rule = "the model file is broken: {detail}"
     fix = "fetch the file again"
 
 
@@ -123,6 +123,14 @@ class SentencePieceFieldError(Refused):
     code = "SENTENCEPIECE_FIELD"
     rule = "field {number} at byte {index} {detail}"
     fix = "use the file as its publisher wrote it, or report the field: it may change token ids"
+
+
+class LibraryRefusedError(Refused):
+    """A text or ids that the source's own library raises an error for."""
+
+    code = "LIBRARY_REFUSED"
+    rule = "the library of the engine {engine} refuses: {detail}"
+    fix = "use the engine python: it refuses by rules of its own, each with a name"
 
 
 class EngineFileKindError(UsageError):

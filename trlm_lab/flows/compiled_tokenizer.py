@@ -9,11 +9,11 @@ from typing import Any
 from trlm_lab.acquire.gguf_file import read_gguf
 from trlm_lab.base import strict_json
 from trlm_lab.base.blobs import write_atomically
+from trlm_lab.base.output_file import require_output
 from trlm_lab.base.plain_file import read_plain
 from trlm_lab.errors import (
     Bpe1Error,
     BtokError,
-    OutputIsInputError,
     Tok2CompileError,
     Tok2Error,
     TokenizerFileError,
@@ -108,21 +108,20 @@ def compile_file(path: Path, out: Path) -> dict[str, Any]:
     GGUF, BTOK and BPE1 files are taken too.
 
     Raises:
-        OutputIsInputError: `out` is the file itself.
+        OutputIsInputError, OutputNotPlainError: `out` is a file that is read, or no plain file.
         PathMissingError: nothing is there.
         Tok2CompileError: a file of another kind, or more than TOK2 holds.
         TemplateUnsupportedError and its neighbours: the template is outside the subset.
     """
     file = path / "tokenizer.json" if path.is_dir() else path
-    if out.resolve() == file.resolve():
-        raise OutputIsInputError(where=str(out))
+    config, source = path / "tokenizer_config.json", path / "chat_template.jinja"
+    require_output(out, file, config, source)
     tokenizer = _source(file)
     roles: list[Role] = []
     template = b""
     if path.is_dir():
-        config = path / "tokenizer_config.json"
         roles = file_roles(tokenizer, strict_json.load_object(config)) if config.exists() else []
-        template = compiled_template(path / "chat_template.jinja")
+        template = compiled_template(source)
     block = write_tok2(tokenizer, roles=roles, template=template)
     write_atomically(out, block)
     return {

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from trlm_lab.backends.profiles import operator_profile
 from trlm_lab.base.canon import array_sha256
-from trlm_lab.errors import OutputIsInputError, UnknownNameError
+from trlm_lab.base.output_file import require_output
+from trlm_lab.errors import UnknownNameError
 from trlm_lab.flows.joined_operators import JOINED
 from trlm_lab.flows.operand_file import read_operands, write_operands
 from trlm_lab.flows.operator_engines import EXACT, operator_kernels
@@ -31,7 +32,7 @@ def run_operator_file(
         UnknownNameError: operator, profile, option or engine do not exist.
         OperatorNotServedError: the engine lacks the operator or does not compute in the profile.
         NpzUnreadableError: the file holds no plain arrays.
-        OutputIsInputError: both files are one.
+        OutputIsInputError, OutputNotPlainError: both files are one, or `outfile` is no plain file.
         Refused: operands that break the operator's rules.
     """
     if name not in OPERATORS and name not in JOINED:
@@ -39,8 +40,7 @@ def run_operator_file(
         raise UnknownNameError(kind="operator", name=name, known=known)
     engine, profile = _engine_and_profile(engine, profile)
     chosen = operator_profile(profile)
-    if outfile.exists() and infile.exists() and outfile.samefile(infile):
-        raise OutputIsInputError(where=str(outfile))
+    require_output(outfile, infile)
     arithmetic = chosen.arithmetic()
     kernels = operator_kernels(engine, arithmetic)
     kernels[name]  # said before the file is read

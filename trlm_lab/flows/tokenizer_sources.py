@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from trlm_lab.backends.llama_cpp_vocabulary import LlamaCppVocabulary
 from trlm_lab.base import strict_json
 from trlm_lab.errors import (
+    LibraryRefusedError,
     MissingPackageError,
     SegmentsUnsupportedError,
     StreamUnsupportedError,
@@ -19,6 +21,22 @@ from trlm_lab.text.coordinates import Coordinates
 from trlm_lab.text.decoded import escaped
 
 
+@contextmanager
+def _refusing(engine: str) -> Iterator[None]:
+    """Whatever a library raises, as one refusal.
+
+    The libraries raise bare Exceptions, and a panic in Rust derives from BaseException alone; it
+    also says where it happened, on standard error.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        detail = " ".join(str(error).split())
+        raise LibraryRefusedError(engine=engine, detail=detail) from error
+
+
 class HuggingFace:
     """The `tokenizers` library. It shows tokens only, and its decoded bytes are those of a text."""
 
@@ -29,10 +47,11 @@ class HuggingFace:
         except ImportError as error:
             raise MissingPackageError(package="tokenizers", extra="oracle") from error
         try:
-            self._library = Library.from_str(strict_json.pretty(document).decode())
-        except Exception as error:
-            # The library raises bare Exceptions for all that it does not load.
-            raise TokenizerFileError(where=file.path.name, detail=str(error)) from error
+            with _refusing("hf"):
+                self._library = Library.from_str(strict_json.pretty(document).decode())
+        except LibraryRefusedError as error:
+            detail = str(error.facts["detail"])
+            raise TokenizerFileError(where=file.path.name, detail=detail) from error
         declared = {"truncation": self._library.truncation, "padding": self._library.padding}
         self._library.no_truncation()
         self._library.no_padding()
@@ -46,7 +65,8 @@ class HuggingFace:
         if request.content and request.content != ((0, len(text)),):
             raise SegmentsUnsupportedError(engine="hf")
         self._library.encode_special_tokens = bool(request.content)
-        found = self._library.encode(text, add_special_tokens=request.add_special_tokens)
+        with _refusing("hf"):
+            found = self._library.encode(text, add_special_tokens=request.add_special_tokens)
         place = Coordinates(text)
         row = token_row(found.ids, [place.utf8(span) for span in found.offsets])
         traced = {"tokens": found.tokens, "offsets_scalar": [list(o) for o in found.offsets]}
@@ -65,7 +85,8 @@ class HuggingFace:
         for index, number in enumerate(ids):
             if number >= 1 << 32 or self._library.id_to_token(number) is None:
                 raise TokenIdError(got=number, index=index)
-        text = self._library.decode(ids, skip_special_tokens=mode == "visible")
+        with _refusing("hf"):
+            text = self._library.decode(ids, skip_special_tokens=mode == "visible")
         data = text.encode()
         return {"bytes_hex": data.hex(), "text": escaped(data) if mode == "diagnostic" else text}
 
@@ -96,7 +117,8 @@ class SentencePieceLibrary:
     def tokenize(self, request: Request) -> Row:
         """Offsets in both of the library's coordinates."""
         text = request.text
-        found = self._library.encode(text, return_type="offset_mapping", return_bytes=True)
+        with _refusing("sentencepiece"):
+            found = self._library.encode(text, return_type="offset_mapping", return_bytes=True)
         row = token_row(found["ids"], found["offsets"])
         if not request.trace:
             return row
@@ -116,7 +138,8 @@ class SentencePieceLibrary:
         for index, number in enumerate(ids):
             if number >= size:
                 raise TokenIdError(got=number, index=index)
-        text = self._library.decode(ids)
+        with _refusing("sentencepiece"):
+            text = self._library.decode(ids)
         data = text.encode()
         return {"bytes_hex": data.hex(), "text": escaped(data) if mode == "diagnostic" else text}
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab.base import canon
-from trlm_lab.base.plain_file import read_start
+from trlm_lab.base.blobs import write_atomically
+from trlm_lab.base.plain_file import read_plain, read_start
 from trlm_lab.errors import (
     RecordError,
     Refused,
@@ -50,7 +51,7 @@ def make_vector_set(path: Path) -> VectorSet:
     """
     file = TokenizerFile.at(path)
     tokenizer = read_reference(file)
-    data = path.read_bytes()
+    data = read_plain(path)
     held = TokenizerBytes(file.kind, canon.sha256_hex(data), data)
     return vector_set(tokenizer, profile_of_file(file, tokenizer), held)
 
@@ -58,9 +59,7 @@ def make_vector_set(path: Path) -> VectorSet:
 def write_vectors(found: VectorSet, out: Path) -> dict[str, Any]:
     """The set into a file, whole or not at all; returns what is said about it."""
     data = found.encode()
-    part = out.with_name(f".tmp-{out.name}")
-    part.write_bytes(data)
-    part.replace(out)
+    write_atomically(out, data)
     return vectors_row(found, data)
 
 
@@ -83,7 +82,8 @@ def read_vectors(path: Path) -> VectorSet:
     """A set out of a file.
 
     Raises:
-        VectorsFileError: too large, no canonical CBOR, or no set of vectors.
+        VectorsFileError: too large, or no set of vectors.
+        NotCanonicalError: no canonical CBOR.
         NotPlainFileError: a pipe, device or directory.
     """
     try:

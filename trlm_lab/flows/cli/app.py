@@ -25,6 +25,7 @@ from trlm_lab.flows.cli import (
 )
 from trlm_lab.flows.cli.output import discard_output, report_error
 from trlm_lab.flows.cli.signals import Stopped, stoppable
+from trlm_lab.flows.cli.streams import open_streams, refuse_output
 
 #: Typer carries a parser of its own since 0.26; its errors are found through the public subclass.
 _PARSER_ERROR: type[Exception] = next(
@@ -76,12 +77,17 @@ def root(
 def run(arguments: list[str]) -> int:
     """Run the command line; returns the exit status."""
     try:
+        open_streams()
         status = _answer(arguments)
         # What the buffer still holds is part of the answer.
         sys.stdout.flush()
     except BrokenPipeError:
         discard_output()
         return BROKEN_PIPE
+    except SystemRefusedError as error:
+        return report_error(error, as_json=False)
+    except OSError as error:
+        return refuse_output(error)
     return status
 
 
@@ -105,7 +111,7 @@ def _answer(arguments: list[str]) -> int:
         raise
     except OSError as error:
         # A full disk, a path that is no directory, a missing permission.
-        place, detail = str(error.filename or ""), error.strerror or str(error)
+        place, detail = str(error.filename or command), error.strerror or str(error)
         refused = SystemRefusedError(where=place, detail=detail)
         return report_error(refused, as_json=as_json, command=command)
     except Exception as error:  # never exit status 1, which says that a claim does not hold

@@ -33,6 +33,7 @@ def pack(
     json: Json = False,
 ) -> int:
     """Pack a snapshot into a `.slm`."""
+    from trlm_lab.base.output_file import require_output
     from trlm_lab.errors import OutputIsInputError, UnknownNameError
     from trlm_lab.flows.acquisition import acquire_source, describe_source
     from trlm_lab.flows.leftovers import aside
@@ -40,6 +41,7 @@ def pack(
     from trlm_lab.flows.progress import Board
     from trlm_lab.flows.reviewed_source import reviewed_workspace
 
+    require_output(out)
     if format != "slm2":
         raise UnknownNameError(where="--format", kind="format", name=format, known="slm2")
     with tempfile.TemporaryDirectory() as scratch, Board() as board:
@@ -96,13 +98,11 @@ def unpack(
     json: Json = False,
 ) -> int:
     """Dequantize a `.slm` into float32 safetensors."""
-    from trlm_lab.errors import OutputIsInputError
+    from trlm_lab.base.output_file import require_output
     from trlm_lab.flows.progress import Board
     from trlm_lab.pack import unpack as write
 
-    if out.resolve() == path.resolve():
-        raise OutputIsInputError(where=str(out))
-
+    require_output(out, path)
     with Board() as board:
         sha256 = write(path, out, progress=board.report)
     if json:

@@ -97,9 +97,11 @@ def calibrate(
     json: Json = False,
 ) -> int:
     """Measure the oracle's noise floor on calibration cases and freeze four times it."""
+    from trlm_lab.base.output_file import require_output
     from trlm_lab.flows.progress import Board
     from trlm_lab.flows.single import calibrate_model
 
+    require_output(out, cases)
     with Board() as board:
         policy = calibrate_model(model, cases, out, board)
     if json:

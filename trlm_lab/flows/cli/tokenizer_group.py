@@ -37,8 +37,10 @@ def vectors(
     json: Json = False,
 ) -> int:
     """Golden vectors over the whole minimum corpus, made by the reference."""
+    from trlm_lab.base.output_file import require_output
     from trlm_lab.flows.tokenizer_vectors import make_vector_set, write_vectors
 
+    require_output(out, file)
     _say(write_vectors(make_vector_set(file), out), json=json)
     return 0
 

@@ -80,4 +80,4 @@ def float32(value: bytes) -> float:
 
 def broken(at: int, detail: str) -> SentencePieceFileError:
     """The refusal of what stands at a byte."""
-    return SentencePieceFileError(index=at, detail=detail)
+    return SentencePieceFileError(where=f"byte {at}", index=at, detail=detail)

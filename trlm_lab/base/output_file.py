@@ -1,0 +1,29 @@
+"""What stands where a file is to be written, looked at before any work is done for it."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from trlm_lab.base.plain_file import kind_of
+from trlm_lab.errors import OutputIsInputError, OutputNotPlainError
+
+
+def require_output(out: Path, *inputs: Path) -> None:
+    """`out` is a new name, or that of a plain file that is none of the inputs, links followed.
+
+    A rename puts a file in the place of a device as well, and `/dev/null` is one.
+
+    Raises:
+        OutputNotPlainError: a directory, pipe, socket or device.
+        OutputIsInputError: an input, perhaps by another of its names.
+        OSError: it may not be looked at.
+    """
+    try:
+        status = out.stat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(status.st_mode):
+        raise OutputNotPlainError(where=str(out), kind=kind_of(status))
+    if any(one.exists() and out.samefile(one) for one in inputs):
+        raise OutputIsInputError(where=str(out))
