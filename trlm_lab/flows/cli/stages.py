@@ -101,7 +101,7 @@ def calibrate(
     from trlm_lab.flows.progress import Board
     from trlm_lab.flows.single import calibrate_model
 
-    require_output(out, cases)
+    require_output(out, Path(cases))
     with Board() as board:
         policy = calibrate_model(model, cases, out, board)
     if json:
