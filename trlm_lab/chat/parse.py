@@ -46,6 +46,9 @@ def parse_template(source: bytes | str, *, where: str = "template") -> nodes.Tem
     except TemplateSyntaxError as error:
         place = f"{where} line {error.lineno}"
         raise TemplateSourceError(where=place, detail=str(error.message)) from error
+    except ValueError as error:
+        # Python reads no whole number of more than some thousand digits.
+        raise TemplateSourceError(where=where, detail=str(error)) from error
     except RecursionError as error:
         raise TemplateLimitError(
             where=where, what="nesting", got="the parser's stack", limit=limits.MAX_NODE_DEPTH
