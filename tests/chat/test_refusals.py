@@ -113,7 +113,8 @@ def test_values_outside_the_subset(source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["{% if %}", "{{ x", "{% endfor %}", "{{ x | nosuch( }}", b"a\xff"]
+    "source",
+    ["{% if %}", "{{ x", "{% endfor %}", "{{ x | nosuch( }}", b"a\xff", "{{ " + "9" * 5000 + " }}"],
 )
 def test_no_template(source: str | bytes) -> None:
     with pytest.raises(TemplateSourceError):
