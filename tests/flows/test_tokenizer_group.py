@@ -118,7 +118,7 @@ def test_vectors_that_are_wrong(capsys: Capture, tokenizer_file: Path, tmp_path:
         (b"\xa0", "TOKENIZER_VECTORS"),
         (b"\x00", "TOKENIZER_VECTORS"),
         (b"\x1f\x8bnot gzip at all", "TOKENIZER_VECTORS"),
-        (gzip.compress(b"\xa0"), "TOKENIZER_VECTORS"),
+        (gzip.compress(b"\xa0", mtime=0), "TOKENIZER_VECTORS"),
         (None, "TOKENIZER_VECTORS"),
     ],
 )

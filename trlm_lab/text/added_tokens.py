@@ -73,6 +73,8 @@ class Matcher:
                 start = max(_before_space(text, start, self._sets.space), done)
             if token.rstrip:
                 end = _behind_space(text, end, self._sets.space)
+            if end <= start:  # the white space of the token before it took all of it
+                continue
             if done < start:
                 out.append((None, (done, start)))
             out.append((token.id, (start, end)))

@@ -39,8 +39,10 @@ def read_post_processor(row: Any) -> tuple[Component, ...]:
 
 
 def read_decoder(row: Any) -> tuple[Component, ...]:
-    """The decoders in order; null is none."""
-    return tuple(_flat(row, "decoder", "decoders", _DECODERS, "/decoder"))
+    """The decoders in order; null is none, an empty sequence joins without spaces, as Fuse."""
+    found = tuple(_flat(row, "decoder", "decoders", _DECODERS, "/decoder"))
+    empty = row is not None and not found
+    return (Component("/decoder", "Fuse", decoders.Fuse()),) if empty else found
 
 
 def _flat(

@@ -151,6 +151,10 @@ impl<'m, 't, 'a> Stretches<'m, 't, 'a> {
             }
             let start = if token.lstrip { self.before_space(start) } else { start };
             let end = if token.rstrip { self.behind_space(end) } else { end };
+            if end <= start {
+                // The white space of the token before it took all of it.
+                continue;
+            }
             let done = std::mem::replace(&mut self.done, end);
             let found = (start, end, Some(number));
             if done < start {
