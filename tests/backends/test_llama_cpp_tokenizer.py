@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trlm_lab.acquire import packaged_gguf
-from trlm_lab.backends import llama_cpp_tokenizer
+from trlm_lab.backends import llama_cpp_vocabulary
 from trlm_lab.backends.llama_cpp import LlamaCppRunner
 from trlm_lab.backends.llama_cpp_tokenizer import check_tokenizer_against_llama_cpp, main
 from trlm_lab.backends.tokenizer_texts import sample_texts
@@ -65,7 +65,7 @@ def test_a_missing_peer_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     path = tmp_path / "tokenizer.json"
     Tokenizer(models.BPE()).save(str(path))
-    monkeypatch.setattr(llama_cpp_tokenizer, "missing_part", lambda: "it is not here")
+    monkeypatch.setattr(llama_cpp_vocabulary, "missing_part", lambda: "it is not here")
     with pytest.raises(PeerMissingError, match="it is not here"):
         check_tokenizer_against_llama_cpp(tmp_path / "m.gguf", path)
 
