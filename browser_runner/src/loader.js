@@ -10,18 +10,28 @@ const FIXES = {
   HTTP: "see whether the server that gave this page still runs",
 };
 
+async function fetched(url) {
+  try {
+    return await fetch(url, { cache: "no-store" });
+  } catch (error) {
+    throw new Problem("HTTP", url, error.message, FIXES.HTTP);
+  }
+}
+
+/** All bytes that the server gives out under a URL. */
+export async function bytesOf(url) {
+  const answer = await fetched(url);
+  if (answer.status !== 200) throw new Problem("HTTP", url, `status ${answer.status}`, FIXES.HTTP);
+  return new Uint8Array(await answer.arrayBuffer());
+}
+
 /** What to read: `{name, size, stream, code}`; `code` names a failure to read it. */
 export async function openSource(given) {
   if (given instanceof File) {
     return { name: given.name, size: given.size, stream: given.stream(), code: "FILE_READ" };
   }
   const { url, name } = given;
-  let answer;
-  try {
-    answer = await fetch(url, { cache: "no-store" });
-  } catch (error) {
-    throw new Problem("HTTP", url, error.message, FIXES.HTTP);
-  }
+  const answer = await fetched(url);
   const size = Number(answer.headers.get("Content-Length") ?? NaN);
   if (answer.status !== 200 || !Number.isSafeInteger(size)) {
     throw new Problem("HTTP", url, `status ${answer.status}, length ${size}`, FIXES.HTTP);

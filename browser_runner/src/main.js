@@ -196,6 +196,7 @@ globalThis.trlm = {
   load: (file, options, onProgress) => settled(client.load(file, options, onProgress)),
   run: (testCase, options, onProgress) => settled(client.run(testCase, options, onProgress)),
   tokenize: (request) => settled(client.ask("tokenize", request)),
+  tokenizeServed: (request) => settled(client.ask("tokenizeServed", request)),
   decode: (request) => settled(client.ask("decode", request)),
   cancel: () => client.cancel(),
 };

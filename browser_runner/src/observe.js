@@ -29,6 +29,13 @@ export function hashed(observations) {
   );
 }
 
+/** Unsigned 32-bit numbers as an observation: int64, whose upper halves are zero. */
+export function wide(name, shape, numbers) {
+  const halves = new Uint32Array(2 * numbers.length);
+  for (let i = 0; i < numbers.length; i += 1) halves[2 * i] = numbers[i];
+  return { name, dtype: "int64", shape, bytes: new Uint8Array(halves.buffer) };
+}
+
 /** What the case gives, as observations: int64, shape (T). */
 export function inputs(testCase) {
   const given = ["token_ids", "position_ids", "attention_mask"].filter((name) => testCase[name]);

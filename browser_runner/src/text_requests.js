@@ -1,6 +1,9 @@
 // What the worker answers about texts, with the TOK2 block of the file that it loaded.
 
+import { send } from "./frame.js";
 import { fromHex, toHex } from "./hex.js";
+import { bytesOf } from "./loader.js";
+import { hashed, wide } from "./observe.js";
 import { Problem } from "./problem.js";
 import { Tokenizer } from "./tokenizer.js";
 
@@ -12,6 +15,9 @@ function answered(work) {
     return { problem: Problem.from(error).plain() };
   }
 }
+
+/** The most bytes of decoded text that go in one answer: a debugger's messages end at 100 MB. */
+const MOST_DECODED = 1 << 22;
 
 /** `block` is `{start, length}` in the runtime's memory, or null where the file has none. */
 export class TextRequests {
@@ -60,11 +66,28 @@ export class TextRequests {
     }));
   }
 
+  /**
+   * One text of any length, which the server gives out; its ids and offsets go down the channel.
+   * The answer says which arrays went, with their hashes; what is empty does not go.
+   */
+  async tokenizeServed({ url, channel, special = false, content = [] }) {
+    const text = await bytesOf(url);
+    const { ids, offsets } = this.open().encode(text, { special, content });
+    const rows = [wide("ids", [ids.length], ids), wide("offsets", [ids.length, 2], offsets)];
+    const sent = await hashed(rows.filter(({ bytes }) => bytes.length > 0));
+    if (!(await send(channel, sent))) throw new Problem("CANCELLED", "", "the receiver left", "");
+    return { arrays: sent.map(({ bytes, ...row }) => row) };
+  }
+
   /** Each list of ids with its bytes and text, or the problem with it. */
   decode({ lists, mode = "raw" }) {
     const tokenizer = this.open();
     return lists.map((ids) => answered(() => {
       const { bytes, text } = tokenizer.decode(ids, mode);
+      if (bytes.length > MOST_DECODED) {
+        const detail = `${bytes.length} bytes of text, one answer holds ${MOST_DECODED}`;
+        throw new Problem("ANSWER_TOO_LONG", "", detail, "decode fewer ids at a time");
+      }
       return { bytes_hex: toHex(bytes), text };
     }));
   }

@@ -9,6 +9,9 @@ const MAGIC = 0x324b4f54; // "TOK2", little-endian
 /** Where SLM2's header says the tokenizer section lies: offset and length, 64 bits each. */
 const TOKENIZER_AT = 112;
 
+/** U+FEFF is text like any other; by default it would be dropped at the start. */
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
 const view = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 
 /** Whether bytes begin as a TOK2 block does. */
@@ -62,7 +65,7 @@ export class Tokenizer {
       "trlm_text_decode", this.#handle, at, numbers.length, MODES.indexOf(mode),
     ));
     if ((status | 0) < 0) throw this.#runtime.lastProblem();
-    return { bytes: this.#decoded(0), text: new TextDecoder().decode(this.#decoded(1)) };
+    return { bytes: this.#decoded(0), text: utf8.decode(this.#decoded(1)) };
   }
 
   #decoded(part) {

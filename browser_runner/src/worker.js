@@ -1,6 +1,6 @@
 // The dedicated worker: owns the runtime and one model or tokenizer, answers the page.
 //
-// Requests are `{id, op, ...}` with op `load`, `run`, `tokenize`, `decode` or `cancel`; answers are `{id, result}`,
+// Requests are `{id, op, ...}` with op `cancel` or one of OPERATIONS; answers are `{id, result}`,
 // `{id, problem}` or `{id, progress}`.
 
 import { environment } from "./features.js";
@@ -179,7 +179,13 @@ function about(operation) {
   };
 }
 
-const OPERATIONS = { load, run, tokenize: about("tokenize"), decode: about("decode") };
+const OPERATIONS = {
+  load,
+  run,
+  tokenize: about("tokenize"),
+  tokenizeServed: about("tokenizeServed"),
+  decode: about("decode"),
+};
 
 self.onmessage = async ({ data: { id, op, ...request } }) => {
   if (op === "cancel") {

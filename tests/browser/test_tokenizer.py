@@ -13,12 +13,22 @@ from trlm_lab.backends.browser import ChromiumRunner
 from trlm_lab.backends.browser.find import find_chromium
 from trlm_lab.backends.browser.resources import resources
 from trlm_lab.backends.browser.server import PageServer
-from trlm_lab.backends.browser.tokenizer import ChromiumTokenizer
+from trlm_lab.backends.browser.tokenizer import (
+    MOST_IDS,
+    MOST_IN_A_MESSAGE,
+    ChromiumTokenizer,
+)
 from trlm_lab.backends.tokenizer_texts import sample_texts
-from trlm_lab.errors import RuntimeRefusedError, TokenIdError, Utf8Error
+from trlm_lab.errors import (
+    BrowserPageError,
+    RuntimeRefusedError,
+    TextTooLongError,
+    TokenIdError,
+    Utf8Error,
+)
 from trlm_lab.flows.tokenizer_engines import open_tokenizer
 from trlm_lab.flows.tokenizer_requests import Request
-from trlm_lab.text import Tokenizer, read_tokenizer
+from trlm_lab.text import BOUNDS, Tokenizer, read_tokenizer
 from trlm_lab.text.tok2 import write_tok2
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
@@ -45,7 +55,7 @@ def opened(chromium: ChromiumRunner, reference: Tokenizer) -> Iterator[ChromiumT
 def test_ids_offsets_and_bytes_are_the_references(
     opened: ChromiumTokenizer, reference: Tokenizer
 ) -> None:
-    for text in ["", "\0", *sample_texts(60, 7, ("<|end|>",))]:
+    for text in ["", "\0", "\ufeff", "\ufeff\ufeffa", *sample_texts(60, 7, ("<|end|>",))]:
         ids, offsets = opened.encode(text.encode())
         wanted = reference.encode(text)
         assert ids.tolist() == wanted.ids, text
@@ -61,6 +71,36 @@ def test_content_stays_data(opened: ChromiumTokenizer, reference: Tokenizer) -> 
     assert as_template.tolist() == reference.encode("<|end|>").ids
     assert as_content.tolist() == reference.encode("<|end|>", content=[(0, 7)]).ids
     assert len(as_template) < len(as_content)
+
+
+def test_long_texts_cross_as_files(opened: ChromiumTokenizer, reference: Tokenizer) -> None:
+    text = "hello w\u00e9 <|end|>" * 62_000
+    assert len(text.encode()) > MOST_IN_A_MESSAGE
+    ids, offsets = opened.encode(text.encode(), content=[(0, 40)], add_special_tokens=True)
+    wanted = reference.encode(text, content=[(0, 37)], add_special_tokens=True)
+    assert ids.tolist() == wanted.ids
+    assert [tuple(row) for row in offsets.tolist()] == wanted.offsets()
+
+
+def test_long_texts_are_refused_like_short_ones(opened: ChromiumTokenizer) -> None:
+    with pytest.raises(Utf8Error) as bad:
+        opened.encode(b"a" * MOST_IN_A_MESSAGE + b"\xff")
+    assert bad.value.facts["index"] == MOST_IN_A_MESSAGE
+    with pytest.raises(TextTooLongError) as much:
+        opened.encode(b"a" * (BOUNDS.bytes + 4))
+    assert much.value.facts["limit"] == BOUNDS.bytes
+    with pytest.raises(TextTooLongError):
+        opened.decode([0] * (MOST_IDS + 1))
+    assert opened.encode(b"a")[0].tolist() == [byte_bpe()["vocab"]["a"]]
+
+
+def test_answers_beyond_a_message_are_refused(
+    opened: ChromiumTokenizer, reference: Tokenizer
+) -> None:
+    end = reference.encode("<|end|>").ids
+    with pytest.raises(BrowserPageError, match="ANSWER_TOO_LONG"):
+        opened.decode(end * 600_000)
+    assert opened.decode(end) == (b"<|end|>", "<|end|>")
 
 
 def test_refusals_are_the_references(opened: ChromiumTokenizer) -> None:

@@ -308,7 +308,7 @@ def test_an_engine_that_takes_bytes_judges_them_itself(
     def opened(path: Path, engine: str) -> Lenient:
         return Lenient(TokenizerFile.at(path))
 
-    monkeypatch.setattr("trlm_lab.flows.tokenizer_vectors.open_tokenizer", opened)
+    monkeypatch.setattr("trlm_lab.flows.tokenizer_engines.open_tokenizer", opened)
     rows = [one for one in whole.vectors if one.group.startswith(("ascii", "ill_formed_stray"))]
     judged = judge_vectors(replace(whole, vectors=tuple(rows)), "lenient")
     assert {one.stage for one in judged.partings} == {"input"}

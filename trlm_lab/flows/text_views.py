@@ -11,7 +11,7 @@ from typing import Any
 
 from trlm_lab.errors import TrlmError
 from trlm_lab.flows.tables import Table
-from trlm_lab.flows.tokenizer_engines import Request, open_tokenizer
+from trlm_lab.flows.tokenizer_engines import Request, tokenizer_opened
 from trlm_lab.text import Encoding, Tokenizer
 from trlm_lab.text.added_tokens import AddedToken
 from trlm_lab.text.coordinates import Span
@@ -103,7 +103,8 @@ def side_by_side(path: Path, text: str, engines: Sequence[str]) -> Table:
     first: tuple[list[int], list[Span]] | None = None
     for engine in engines:
         try:
-            row = open_tokenizer(path, engine).tokenize(Request(text))
+            with tokenizer_opened(path, engine) as opened:
+                row = opened.tokenize(Request(text))
         except TrlmError as error:
             rows.append({"engine": engine, "same": None, "tokens": None, "ids": error.text})
             continue

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from trlm_lab.base import strict_json
@@ -14,6 +15,7 @@ from trlm_lab.errors import (
 )
 from trlm_lab.flows.compiled_tokenizer import read_block, read_gguf_file, read_small
 from trlm_lab.flows.tokenizer_requests import (
+    Closes,
     Request,
     Row,
     TokenizerEngine,
@@ -25,7 +27,15 @@ from trlm_lab.flows.tokenizer_sources import HuggingFace, LlamaCpp, SentencePiec
 from trlm_lab.text import MODES, Encoding, StreamingDecoder, Tokenizer, read_tokenizer
 from trlm_lab.text.sentencepiece import SentencePieceTokenizer, read_sentencepiece
 
-__all__ = ["ENGINES", "Request", "Row", "TokenizerEngine", "open_tokenizer", "source_engine"]
+__all__ = [
+    "ENGINES",
+    "Request",
+    "Row",
+    "TokenizerEngine",
+    "open_tokenizer",
+    "source_engine",
+    "tokenizer_opened",
+]
 
 UNITS = ("scalar", "utf16", "normalized_utf8_byte")
 #: Of a SentencePiece model; the largest published ones have 5 MB.
@@ -57,6 +67,17 @@ def open_tokenizer(path: Path, engine: str) -> TokenizerEngine:
         fit = ", ".join(name for name, kinds in ENGINES.items() if file.kind in kinds)
         raise EngineFileKindError(where=str(path), engine=engine, kind=file.kind, known=fit)
     return ENGINES[engine][file.kind](file)
+
+
+@contextmanager
+def tokenizer_opened(path: Path, engine: str) -> Iterator[TokenizerEngine]:
+    """The same, closed at the end where it is to be closed. Raises as `open_tokenizer`."""
+    opened = open_tokenizer(path, engine)
+    try:
+        yield opened
+    finally:
+        if isinstance(opened, Closes):
+            opened.close()
 
 
 def source_engine(path: Path) -> str:

@@ -75,6 +75,14 @@ class TakesUtf8(Protocol):
         """
 
 
+@runtime_checkable
+class Closes(Protocol):
+    """An engine that holds something beside memory: a browser, a process."""
+
+    def close(self) -> None:
+        """Give it up. May be called again."""
+
+
 def token_row(ids: list[int], offsets: Sequence[Span]) -> Row:
     """Ids and offsets in bytes of the original text."""
     return {"ids": ids, "offsets": [list(o) for o in offsets], "offset_unit": "utf8_byte"}

@@ -55,6 +55,11 @@ class RuntimeTokenizer:
         data, text = self._tokenizer.decode(ids, mode)
         return {"bytes_hex": data.hex(), "text": text}
 
+    def close(self) -> None:
+        """End what the tokenizer runs in: a browser, or nothing."""
+        if isinstance(self._tokenizer, ChromiumTokenizer):
+            self._tokenizer.close()
+
     def stream(self, mode: str) -> StreamingDecoder:
         """It has none.
 

@@ -18,7 +18,7 @@ from trlm_lab.errors import (
     Refused,
     VectorsFileError,
 )
-from trlm_lab.flows.tokenizer_engines import open_tokenizer, read_reference
+from trlm_lab.flows.tokenizer_engines import read_reference, tokenizer_opened
 from trlm_lab.flows.tokenizer_profiles import profile_of_file
 from trlm_lab.flows.tokenizer_requests import (
     Request,
@@ -152,7 +152,8 @@ def _opened(file: TokenizerBytes, engine: str) -> Iterator[TokenizerEngine]:
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / _NAMES.get(file.kind, "tokenizer.json")
         path.write_bytes(file.data)
-        yield open_tokenizer(path, engine)
+        with tokenizer_opened(path, engine) as opened:
+            yield opened
 
 
 def _answers(

@@ -6,6 +6,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future
+from typing import Any
 
 from trlm_lab.errors import BrowserTimeoutError
 
@@ -49,6 +51,10 @@ class Channel:
             self._ended = True
             self._error = self._error or error
             self._changed.notify_all()
+
+    def end_with(self, work: Future[Any]) -> None:
+        """End as work ended, with its error if it has one."""
+        self.end(None if work.cancelled() else work.exception())
 
     def close(self) -> None:
         """The consumer leaves: a blocked sender returns, later frames are turned away."""

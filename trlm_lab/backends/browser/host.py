@@ -55,6 +55,10 @@ class PageHost:
         """A channel for one run and the path on which the page reaches it."""
         return self._server.listening()
 
+    def giving(self, body: bytes) -> contextlib.AbstractContextManager[str]:
+        """The path on which the page finds these bytes."""
+        return self._server.giving(body)
+
     def command(
         self, name: str, *args: Any, on_progress: Progress, idle_limit_s: float | None
     ) -> Future[dict[str, Any]]:

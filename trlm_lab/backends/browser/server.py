@@ -22,6 +22,7 @@ from trlm_lab.backends.browser.resources import Resource
 from trlm_lab.errors import PortTakenError
 
 CHANNEL_PREFIX = "/observations/"
+GIVEN_PREFIX = "/given/"
 CLOSE_LIMIT_S = 10.0
 POLL_S = 0.05
 _HEADERS = {
@@ -160,6 +161,16 @@ class PageServer(ThreadingHTTPServer):
         finally:
             channel.close()
             del self._channels[path]
+
+    @contextlib.contextmanager
+    def giving(self, body: bytes) -> Iterator[str]:
+        """A secret path under which the page finds these bytes, for as long as it wants them."""
+        path = GIVEN_PREFIX + secrets.token_urlsafe(18)
+        self.table[path] = Resource("application/octet-stream", body=body)
+        try:
+            yield path
+        finally:
+            del self.table[path]
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Note the connection, so that closing can end it."""

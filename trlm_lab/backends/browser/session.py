@@ -106,7 +106,7 @@ class ChromiumSession:
         self._check(case)
         with self._closing_on_failure(), self.host.listening() as (path, channel):
             work = self._command("run", _case_map(case), {"channel": path}, touch=channel.touch)
-            work.add_done_callback(lambda done: channel.end(_failure(done)))
+            work.add_done_callback(channel.end_with)
             self._run = _Run(channel, work)
             assembler = Assembler()
             try:
@@ -190,7 +190,3 @@ def _digests(answer: dict[str, Any]) -> list[ArrayDigest]:
 
 def _case_map(case: Case) -> dict[str, Any]:
     return {key: value for key, value in case.to_map().items() if key != "text"}
-
-
-def _failure(done: Future[Any]) -> BaseException | None:
-    return None if done.cancelled() else done.exception()
