@@ -316,6 +316,7 @@ from trlm_lab.errors.slm1_tokenizer import (
     BtokError,
 )
 from trlm_lab.errors.text import (
+    AddedTokenErasedError,
     EngineFileKindError,
     LibraryRefusedError,
     MergeDuplicateError,
@@ -368,6 +369,7 @@ from trlm_lab.errors.traces import (
 )
 
 __all__ = [
+    "AddedTokenErasedError",
     "AllKeysMaskedError",
     "ArchiveMemberError",
     "ArtifactUnsoundError",

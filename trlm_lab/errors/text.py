@@ -45,6 +45,14 @@ class TokenizerVocabularyError(Refused):
     fix = "use the file as its publisher wrote it"
 
 
+class AddedTokenErasedError(Refused):
+    """A normalized added token of which the normalizer leaves nothing: it matches everywhere."""
+
+    code = "ADDED_TOKEN_ERASED"
+    rule = "the normalizer leaves nothing of the added token {token}, which is to be normalized"
+    fix = "set its normalized to false, or ask the publisher: the source cuts every text there"
+
+
 class MergeDuplicateError(Refused):
     """A merge that occurs twice, so that its rank is not settled."""
 

@@ -98,13 +98,16 @@ class Matcher:
 
 
 def matchers(
-    tokens: Iterable[AddedToken], normalize: Callable[[str], str], sets: TextSets
+    tokens: Iterable[AddedToken], forms: Iterable[str], sets: TextSets
 ) -> tuple[Matcher, Matcher]:
-    """For the given and for the normalized text; special tokens come first where texts agree."""
-    order = sorted(tokens, key=lambda token: not token.special)
-    given = [(one.content, one) for one in order if not one.normalized]
-    wanted = [(normalize(one.content), one) for one in order if one.normalized]
-    return Matcher(given, sets), Matcher(wanted, sets)
+    """For the given and for the normalized text; special tokens come first where texts agree.
+
+    `forms` are the texts that the tokens are looked for with.
+    """
+    order = sorted(zip(forms, tokens, strict=True), key=lambda row: not row[1].special)
+    given = [row for row in order if not row[1].normalized]
+    normalized = [row for row in order if row[1].normalized]
+    return Matcher(given, sets), Matcher(normalized, sets)
 
 
 def _inside_word(text: str, start: int, end: int, word: ScalarSet) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trlm_lab.errors import TokenizerFieldError
+from trlm_lab.errors import AddedTokenErasedError, TokenizerFieldError
 from trlm_lab.text.added_tokens import AddedToken
 from trlm_lab.text.fields import Fields, shown
 from trlm_lab.text.models import Model
@@ -31,6 +31,7 @@ def read_tokenizer(document: Any) -> Tokenizer:
         TokenizerKindError: a component of an unknown kind.
         TokenizerVocabularyError, MergeDuplicateError: tokens or merges contradict each other.
         PatternUnsupportedError: a regular expression outside the subset.
+        AddedTokenErasedError: the normalizer leaves nothing of an added token.
     """
     top = Fields(document, "")
     version = top.take("version", "1.0")
@@ -49,7 +50,17 @@ def read_tokenizer(document: Any) -> Tokenizer:
         tuple(f"{name} is declared and switched off" for name in notes),
     )
     top.done()
+    _require_forms(tokenizer, document)
     return tokenizer
+
+
+def _require_forms(tokenizer: Tokenizer, document: Any) -> None:
+    if tokenizer.erased is None:
+        return
+    content = tokenizer.added[tokenizer.erased].content
+    rows = enumerate(document["added_tokens"])
+    place = next(index for index, row in rows if row["content"] == content)
+    raise AddedTokenErasedError(where=f"/added_tokens/{place}/content", token=shown(content))
 
 
 def _added(top: Fields, model: Model) -> tuple[AddedToken, ...]:

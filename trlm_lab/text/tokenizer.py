@@ -125,11 +125,26 @@ class Tokenizer:
         return text
 
     @cached_property
+    def added_forms(self) -> tuple[str, ...]:
+        """How each added token is printed: a normalized one in its normalized form."""
+        return tuple(
+            self._normalized(token.content) if token.normalized else token.content
+            for token in self.added
+        )
+
+    @property
+    def erased(self) -> int | None:
+        """The first added token of which the normalizers leave nothing."""
+        return next((index for index, form in enumerate(self.added_forms) if not form), None)
+
+    @cached_property
     def _added_texts(self) -> dict[int, str]:
-        return {token.id: token.content for token in self.added}
+        rows = zip(self.added, self.added_forms, strict=True)
+        return {token.id: form for token, form in rows}
 
     @cached_property
     def _special_texts(self) -> frozenset[str]:
+        # Contents, not normalized forms: what is printed otherwise is left out by no mode.
         return frozenset(token.content for token in self.added if token.special)
 
     @cached_property
@@ -140,7 +155,7 @@ class Tokenizer:
     @cached_property
     def matchers(self) -> tuple[Splitter, Splitter]:
         """For the text as given, and for the normalized text."""
-        given, normalized = matchers(self.added, self._normalized, self.sets)
+        given, normalized = matchers(self.added, self.added_forms, self.sets)
         return self.given or given, normalized
 
     @cached_property

@@ -95,6 +95,7 @@ class _Reader:
         self._walk(pools)
         sets = TextSets(word, space, parameters.hidden)
         tokenizer = self._tokenizer(model, added, stages, sets)
+        self._require_forms(tokenizer)
         template = bytes(self._frame.sections["template"][0])
         return Compiled(tokenizer, roles, template, self._header.self_sha256.hex())
 
@@ -110,6 +111,12 @@ class _Reader:
         return Tokenizer(
             model, self._frame.model, added, notes=notes, sets=sets, given=given, **stages
         )
+
+    def _require_forms(self, tokenizer: Tokenizer) -> None:
+        if (index := tokenizer.erased) is not None:
+            content = repr(tokenizer.added[index].content)
+            wanted = "a text that the normalizers leave something of"
+            self._section("added").fail(16 + 16 * index + 8, "a content", content, wanted)
 
     def _pools(self) -> PoolMembers:
         strings = read_strings(self._section("strings"))

@@ -1,0 +1,109 @@
+"""Normalized added tokens: printed and found by their normalized form, as the source does."""
+
+import itertools
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import tokenizers
+
+from tests.text.components import DECODERS, MODELS, NORMALIZERS, kind, replaced
+from tests.text.constructed import added, document
+from tests.text.source_engine import Pair
+from trlm_lab.errors import AddedTokenErasedError, Tok2AddedError
+from trlm_lab.text import read_tokenizer
+from trlm_lab.text.tok2 import read_tok2, write_tok2
+
+#: Texts that some normalizer changes; `<s>` is what lower case makes of the first.
+CONTENTS = ("<S>", " X\xe9 ", "\ufb01X", "A B", "he", "\u212b")
+NORMALIZED: tuple[tuple[str, ...], ...] = ((), ("normalized",))
+FLAGS = [(*a, *b) for a, b in itertools.product(NORMALIZED, [(), ("special",)])]
+ERASER = replaced({"Regex": "<x>"}, "")
+
+
+def one_of_each(normalizer: str, flags: tuple[str, ...], decoder: str = "Fuse") -> dict[str, Any]:
+    """A tokenizer whose added tokens have the same flags, beside a plain special one."""
+    tokens = [added(text, 900 + number, *flags) for number, text in enumerate(CONTENTS)]
+    return document(
+        MODELS["fused"],
+        normalizer=NORMALIZERS[normalizer],
+        decoder=DECODERS[decoder],
+        added_tokens=[*tokens, added("<s>", 950, "special")],
+    )
+
+
+@pytest.mark.parametrize("flags", FLAGS, ids="-".join)
+@pytest.mark.parametrize("name", NORMALIZERS)
+def test_every_normalizer(name: str, flags: tuple[str, ...]) -> None:
+    """Each token alone, and all together, in both modes that the source has; found in texts."""
+    for decoder in ("Fuse", "ByteLevel", "none"):
+        pair = Pair(one_of_each(name, flags, decoder))
+        ids = [token.id for token in pair.ours.added]
+        for chosen in (*([number] for number in ids), ids, [0, *ids, 0]):
+            pair.require_decoded(chosen)
+        for number in ids:
+            assert pair.ours.token_text(number) == pair.source.id_to_token(number)
+    for text in (*CONTENTS, "x<S>y<s>z", "hehe \ufb01x A b", "".join(CONTENTS).lower()):
+        pair.require_same(text)
+
+
+@pytest.mark.parametrize("flags", FLAGS, ids="-".join)
+def test_streaming(flags: tuple[str, ...]) -> None:
+    tokenizer = read_tokenizer(one_of_each("Sequence", flags))
+    ids = [token.id for token in tokenizer.added]
+    for mode in ("raw", "visible", "diagnostic"):
+        stream = tokenizer.stream(mode)
+        joined = [stream.push(number).data for number in ids] + [stream.flush().data]
+        assert b"".join(joined) == tokenizer.decode(ids, mode).data
+
+
+def test_a_special_token_of_another_form_is_shown() -> None:
+    """Its normalized form is no special token's content, so that nothing leaves it out."""
+    row = document(
+        MODELS["fused"],
+        normalizer=kind("Lowercase"),
+        decoder=kind("Fuse"),
+        added_tokens=[added("<S>", 900, "special", "normalized"), added("</s>", 901, "special")],
+    )
+    tokenizer = read_tokenizer(row)
+    ids = [token.id for token in tokenizer.added]
+    assert tokenizer.decode(ids).text == "<s></s>"
+    assert tokenizer.decode(ids, "visible").text == "<s>"
+
+
+def erased() -> dict[str, Any]:
+    tokens = [added("", 1), added("<y>", 2, "normalized"), added("<x>", 3, "normalized")]
+    return document(MODELS["bytes"], normalizer=ERASER, added_tokens=tokens)
+
+
+def test_a_token_that_is_erased() -> None:
+    """Where the normalizer leaves nothing, the source cuts texts everywhere."""
+    with pytest.raises(AddedTokenErasedError) as refused:
+        read_tokenizer(erased())
+    assert (refused.value.code, refused.value.where) == (
+        "ADDED_TOKEN_ERASED", "/added_tokens/2/content",
+    )  # fmt: skip
+    whole, cut = (
+        tokenizers.Tokenizer.from_str(json.dumps(row))
+        for row in (document(MODELS["bytes"]), erased())
+    )
+    assert (len(whole.encode("hell").ids), len(cut.encode("hell").ids)) == (1, 4)
+
+
+def test_a_token_that_is_not_normalized_may_be_erased() -> None:
+    row = erased()
+    row["added_tokens"][2]["normalized"] = False
+    Pair(row).require_same("a<x>b")
+
+
+def test_a_compiled_token_that_is_erased() -> None:
+    row = erased()
+    row["added_tokens"][2]["normalized"] = False
+    tokenizer = read_tokenizer(row)
+    tokens = tuple(replace(token, normalized=True) for token in tokenizer.added)
+    data = write_tok2(replace(tokenizer, added=tokens))
+    with pytest.raises(Tok2AddedError) as refused:
+        read_tok2(data)
+    place = int(refused.value.where.removeprefix("byte "))
+    assert data[place - 8 : place - 4] == tokens[1].id.to_bytes(4, "little")
