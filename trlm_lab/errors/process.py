@@ -49,6 +49,7 @@ class ProcessTimeoutError(InfrastructureError):
     """A runtime that did not finish within its time limit."""
 
     code = "PROCESS_TIMEOUT"
+    lines = True
     rule = "the runtime ran past its limit of {seconds:g} s and was killed{stderr}"
     fix = "raise --timeout or limits.seconds, or give fewer or shorter cases"
 
@@ -57,6 +58,7 @@ class ProcessCrashedError(InfrastructureError):
     """A runtime that ended with an error or a signal."""
 
     code = "PROCESS_CRASHED"
+    lines = True
     rule = "the runtime ended with {ending}{stderr}"
     fix = "run the command by hand with a request file and an output directory"
 
@@ -65,6 +67,7 @@ class ProcessReportError(InfrastructureError):
     """A runtime whose report.json is missing or malformed."""
 
     code = "PROCESS_REPORT"
+    lines = True
     rule = "{detail}"
     fix = "write report.json as docs/process-adapter.md says"
 
@@ -105,6 +108,7 @@ class PeerBuildError(InfrastructureError):
     """A peer runtime that could not be built."""
 
     code = "PEER_BUILD"
+    lines = True
     rule = "{step} failed with {ending}; last lines:{log}"
     fix = "install a C++ compiler and cmake, then run `{command}` again"
 

@@ -5,18 +5,40 @@ from __future__ import annotations
 from string import Formatter
 from typing import Any, ClassVar
 
+#: Characters of what an error quotes from its input; the rest says how many there were.
+LONGEST = 2000
+
+
+def one_line(text: str) -> str:
+    """`text` as one line for a terminal: what no terminal shows as it is becomes its escape.
+
+    Names, keys and values of an input stand in messages; an escape sequence in them could
+    overwrite what was said, and a line end could say what was not.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _clipped(text: str) -> str:
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST // 2]} … ({len(text)} characters) … {text[-LONGEST // 4 :]}"
+
 
 class TrlmError(Exception):
     """Root of all errors. `where` is the place: a file, tensor, field, byte offset or index.
 
     Subclasses set `code` (stable, upper case), `rule` and `fix` (format strings over the facts)
-    and `exit_status` (of the command line). Facts are kept as attributes in `facts`.
+    and `exit_status` (of the command line). Facts are kept as attributes in `facts`. `lines` is set
+    where the detail ends with the last words of another program, whose lines stay lines.
     """
 
     code: ClassVar[str] = "TRLM"
     rule: ClassVar[str] = "{detail}"
     fix: ClassVar[str] = ""
     exit_status: ClassVar[int] = 3
+    lines: ClassVar[bool] = False
 
     def __init__(self, *, where: str = "", **facts: Any) -> None:
         wanted = {name for _, name, _, _ in Formatter().parse(self.rule + self.fix) if name}
@@ -29,8 +51,9 @@ class TrlmError(Exception):
 
     @property
     def detail(self) -> str:
-        """The broken rule with the facts filled in."""
-        return self.rule.format(**self.facts)
+        """The broken rule with the facts filled in, the middle left out where they are long."""
+        said = self.rule.format(**self.facts)
+        return said if self.lines else _clipped(said)
 
     @property
     def remedy(self) -> str:
@@ -39,10 +62,11 @@ class TrlmError(Exception):
 
     @property
     def text(self) -> str:
-        """One line: code, place, rule, fix."""
-        place = f" at {self.where}" if self.where else ""
+        """One line (but see `lines`): code, place, rule, fix."""
+        place = f" at {_clipped(self.where)}" if self.where else ""
         remedy = f" Fix: {self.remedy}" if self.fix else ""
-        return f"{self.code}{place}: {self.detail}.{remedy}"
+        said = f"{self.code}{place}: {self.detail}.{remedy}"
+        return "\n".join(map(one_line, said.split("\n"))) if self.lines else one_line(said)
 
     def as_finding(self) -> dict[str, str]:
         """The machine-readable form that `trlm check` prints."""

@@ -25,6 +25,7 @@ class NativeBuildError(InfrastructureError):
     """A compilation of the runtime that failed."""
 
     code = "RUNTIME_BUILD"
+    lines = True
     rule = "the compiler ended with status {status}:{log}"
     fix = "{command}"
 

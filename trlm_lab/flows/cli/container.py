@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trlm_lab.flows.cli.output import emit_json, emit_table
+from trlm_lab.flows.cli.output import emit_json, emit_line, emit_table
 from trlm_lab.flows.cli.reviewed import takes_reviewed
 from trlm_lab.flows.cli.runs import Json
 from trlm_lab.flows.reviewed_files import Reviewed
@@ -75,7 +75,7 @@ def inspect(path: Path, json: Json = False) -> int:
         _show(document, path)
         emit_table(document["hashes"], "hashes")
         for finding in document["findings"]:
-            print(f"{finding['code']} at {finding['where']}: {finding['detail']}")
+            emit_line(f"{finding['code']} at {finding['where']}: {finding['detail']}")
         print(document["verdict"])
     return 0 if document["verdict"] == "accept" else 3
 
@@ -142,6 +142,6 @@ def ledger(
         emit_json({"verdict": "refuse" if findings else "accept", "findings": findings})
     else:
         for finding in findings:
-            print(f"{finding['code']} at {finding['where']}: {finding['detail']}")
+            emit_line(f"{finding['code']} at {finding['where']}: {finding['detail']}")
         print("every entry verifies" if not findings else f"{len(findings)} findings")
     return 1 if findings else 0

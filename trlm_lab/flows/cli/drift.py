@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trlm_lab.flows.cli.output import emit_json, emit_table
+from trlm_lab.flows.cli.output import emit_json, emit_line, emit_table
 from trlm_lab.flows.cli.runs import Json
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def drift(
         facts = {"moved": seen.moved, "behaviour": seen.behaviour, "settled": seen.settled}
         emit_json(seen.to_map() | facts | {"node": node})
     else:
-        print(f"{seen.pin}: pinned {seen.pinned[:12]}, now {seen.observed[:12]}")
+        emit_line(f"{seen.pin}: pinned {seen.pinned[:12]}, now {seen.observed[:12]}")
         rows = [
             {
                 "file": c.path,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trlm_lab.flows.cli.output import emit_json, emit_table
+from trlm_lab.flows.cli.output import emit_json, emit_line, emit_table
 from trlm_lab.flows.cli.runs import Json
 
 
@@ -58,7 +58,9 @@ def verify(
     else:
         for finding in report.findings:
             remedy = f" Fix: {finding.fix}" if finding.fix else ""
-            print(f"{finding.level} {finding.code} at {finding.where}: {finding.detail}.{remedy}")
+            emit_line(
+                f"{finding.level} {finding.code} at {finding.where}: {finding.detail}.{remedy}"
+            )
         print(f"{report.nodes} nodes, {report.blobs} blobs, {report.files} files checked")
         if report.recomputed:
             print(f"{report.recomputed:,} rows judged again from the stored arrays")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trlm_lab.flows.cli.output import emit_json, emit_table
+from trlm_lab.flows.cli.output import emit_json, emit_line, emit_table
 from trlm_lab.flows.cli.reviewed import takes_reviewed
 from trlm_lab.flows.cli.runs import Json
 from trlm_lab.flows.reviewed_files import Reviewed
@@ -79,7 +79,7 @@ def verify(
         emit_json(document)
     else:
         for row in document["findings"]:
-            print(f"{row['code']} at {row['where']}: {row['detail']}")
+            emit_line(f"{row['code']} at {row['where']}: {row['detail']}")
         print(f"{document['verdict']} ({document['cases']} cases)")
     return 0 if document["verdict"] == "accept" else 3
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trlm_lab.errors import TrlmError
+from trlm_lab.errors.root import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +22,11 @@ def emit_json(document: Any) -> None:
     sys.stdout.write(text.encode("utf-8", "backslashreplace").decode())
 
 
+def emit_line(text: str) -> None:
+    """One line for people on standard output, whatever characters a file put into it."""
+    print(one_line(text))
+
+
 def emit_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
     """Rows of equal keys as a table on standard output."""
     from rich.table import Table
@@ -29,8 +35,12 @@ def emit_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
     for key in rows[0] if rows else ():
         table.add_column(key, overflow="fold")
     for row in rows:
-        table.add_row(*("" if v is None else str(v) for v in row.values()))
+        table.add_row(*("" if v is None else _cell(str(v)) for v in row.values()))
     _console().print(table)
+
+
+def _cell(text: str) -> str:
+    return "\n".join(map(one_line, text.split("\n")))
 
 
 def _console() -> Console:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trlm_lab.flows.cli.output import emit_json, emit_table
+from trlm_lab.flows.cli.output import emit_json, emit_line, emit_table
 from trlm_lab.flows.cli.reviewed import takes_reviewed
 from trlm_lab.flows.cli.runs import SOURCES, Json
 from trlm_lab.flows.reviewed_files import Reviewed
@@ -56,11 +56,11 @@ def check(path: Path, json: Json = False) -> int:
     if json:
         emit_json(document)
     else:
-        print(f"{path}: {document['verdict']}")
+        emit_line(f"{path}: {document['verdict']}")
         for finding in document["findings"]:
             mark = "" if finding["level"] == "error" else f" ({finding['level']})"
-            print(f"  {finding['code']}{mark} at {finding['where']}: {finding['detail']}")
-            print(f"      {finding['fix']}")
+            emit_line(f"  {finding['code']}{mark} at {finding['where']}: {finding['detail']}")
+            emit_line(f"      {finding['fix']}")
     return 0 if document["verdict"] == "accept" else 3
 
 
@@ -85,11 +85,14 @@ def _show_description(document: dict[str, Any]) -> None:
     receipt = document["conflicts"]
     emit_table(document["evidence"], f"Declarations: {receipt['verdict']}")
     for finding in receipt["findings"]:
-        print(f"{finding['code']} ({finding['level']}) at {finding['where']}: {finding['detail']}")
+        emit_line(
+            f"{finding['code']} ({finding['level']}) at {finding['where']}: {finding['detail']}"
+        )
         if finding["level"] == "error":
-            print(f"    {finding['fix']}\n    conflict {finding['conflict_id']}")
+            emit_line(f"    {finding['fix']}")
+            emit_line(f"    conflict {finding['conflict_id']}")
     for row in receipt["resolutions"]:
-        print(f"RESOLVED by {row['reviewer']}: {row['statement']}")
+        emit_line(f"RESOLVED by {row['reviewer']}: {row['statement']}")
     if document["config"] is not None:
         origins = document["origins"]
         rows = [
