@@ -6,6 +6,7 @@ from trlm_lab.acquire.drift import Drift, FileChange, observe
 from trlm_lab.acquire.gguf_snapshot import check_gguf, gguf_documents
 from trlm_lab.acquire.hub_limits import HubLimits
 from trlm_lab.acquire.hub_snapshot import HubRules
+from trlm_lab.acquire.licence import load_decision
 from trlm_lab.acquire.progress import Progress
 from trlm_lab.acquire.safetensors_check import check_safetensors, require_safetensors
 from trlm_lab.acquire.snapshot_store import newest_snapshot, verify_snapshot
@@ -35,6 +36,7 @@ __all__ = [
     "download_bytes",
     "export_snapshot",
     "gguf_documents",
+    "load_decision",
     "load_tree_profile",
     "newest_snapshot",
     "observe",

@@ -75,6 +75,24 @@ def local_decision(declared: Declared) -> dict[str, Any]:
     }
 
 
+def load_decision(path: Path) -> dict[str, Any]:
+    """A decision as a person wrote it.
+
+    Raises:
+        LicenceDecisionError: not the form; what it is about is not looked at.
+    """
+    return FORM.load(path, others=("texts", "cards"))
+
+
+def decision_id(path: Path | None) -> str:
+    """The SHA-256 of a decision file; empty where there is none. Raises as `load_decision`."""
+    if path is None:
+        return ""
+    # A file of the form is small, so what is hashed is bounded.
+    load_decision(path)
+    return file_sha256(path)
+
+
 def decide(
     declared: Declared, repository: str, commit: str, decision: Path | None = None
 ) -> dict[str, Any]:
@@ -110,7 +128,7 @@ def _undecided(declared: Declared, repository: str, detail: str) -> LicenceUndec
 
 
 def _given(declared: Declared, repository: str, commit: str, path: Path) -> dict[str, Any]:
-    row = FORM.load(path, others=("texts", "cards"))
+    row = load_decision(path)
     _require_source(row["source"], declared, repository, commit, f"{path}#/source")
     for key, wanted in declared.listed().items():
         if row[key] != wanted:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from trlm_lab.base.plain_file import read_plain, require_plain
+from trlm_lab.base.plain_file import read_start, require_plain
 from trlm_lab.errors import JsonDuplicateKeyError, JsonError
 
 #: The largest tokenizer.json in use, Gemma 3's, has 33 MB: 262,144 tokens and 514,906 merges.
@@ -136,9 +136,12 @@ def load_file(path: Path, *, where: str = "", limit: int = MAX_JSON_BYTES) -> An
         size = require_plain(path).st_size
         if size > limit:
             raise JsonError(where=place, detail=f"{size} bytes, the limit is {limit}")
-        data = read_plain(path)
+        # A file that grows, or one of /proc, has more bytes than its size says.
+        data = read_start(path, limit)
     except OSError as error:
         raise JsonError(where=place, detail=f"unreadable: {error.strerror}") from error
+    if len(data) > limit:
+        raise JsonError(where=place, detail=f"more bytes than the limit of {limit}")
     return loads(data, where=place)
 
 

@@ -63,8 +63,8 @@ def load_resolution(path: Path) -> Resolution:
         ResolutionFileError: the file breaks the schema.
         JsonError, JsonDuplicateKeyError, NotPlainFileError: it is no strict JSON file.
     """
-    row = strict_json.load_file(path, limit=MAX_BYTES)
-    return parse_resolution(row, canon.sha256_hex(read_plain(path)), where=path.name)
+    row = strict_json.load_file(path, where=str(path), limit=MAX_BYTES)
+    return parse_resolution(row, canon.sha256_hex(read_plain(path)), where=str(path))
 
 
 def parse_resolution(row: Any, file_sha256: str, *, where: str) -> Resolution:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from trlm_lab.acquire import HubRules, TreeProfile, load_tree_profile
+from trlm_lab.acquire import HubRules, TreeProfile, load_decision, load_tree_profile
 from trlm_lab.describe import Resolution, load_resolution
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.progress import Board
-from trlm_lab.flows.reviewed_files import Reviewed, kept_file
+from trlm_lab.flows.reviewed_files import Reviewed, file_id, kept_file
 from trlm_lab.flows.workspace import Workspace
 
 
@@ -19,11 +20,40 @@ def load_resolutions(paths: Sequence[Path]) -> tuple[Resolution, ...]:
 
 
 def hub_rules(reviewed: Reviewed) -> HubRules:
-    """What was reviewed about the repository that the source is. Raises as `load_tree_profile`."""
-    profile = reviewed.tree_profile
+    """What was reviewed about the repository that the source is.
+
+    Raises:
+        TreeProfileError, LicenceDecisionError: a file is not of its form; no server is asked first.
+    """
+    profile, decision = reviewed.tree_profile, reviewed.licence_decision
+    if decision is not None:
+        load_decision(decision)
     return HubRules(
-        profile=load_tree_profile(profile) if profile else TreeProfile(),
-        decision=reviewed.licence_decision,
+        profile=load_tree_profile(profile) if profile else TreeProfile(), decision=decision
+    )
+
+
+def naming_reviewed(plan: RunPlan, reviewed: Reviewed) -> RunPlan:
+    """The plan with the SHA-256 of every reviewed file, each read by its form first.
+
+    A run needs some of them at its very end, and whoever mistyped one need not wait for that.
+
+    Raises:
+        ResolutionFileError, TreeProfileError, LicenceDecisionError, SecretExceptionsError: a file
+            is not of its form.
+    """
+    from trlm_lab.flows.secret_exceptions import load_secret_exceptions
+
+    settled = load_resolutions(reviewed.resolutions)
+    hub_rules(reviewed)
+    if reviewed.secret_exceptions is not None:
+        load_secret_exceptions(reviewed.secret_exceptions)
+    return replace(
+        plan,
+        resolutions=tuple(r.file_sha256 for r in settled),
+        licence_decision=file_id(reviewed.licence_decision),
+        tree_profile=file_id(reviewed.tree_profile),
+        secret_exceptions=file_id(reviewed.secret_exceptions),
     )
 
 

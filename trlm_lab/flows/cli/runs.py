@@ -12,7 +12,7 @@ import typer
 
 from trlm_lab.flows.cli.output import emit_json, emit_table
 from trlm_lab.flows.cli.reviewed import takes_reviewed
-from trlm_lab.flows.reviewed_files import Reviewed, file_id
+from trlm_lab.flows.reviewed_files import Reviewed
 
 if TYPE_CHECKING:
     from trlm_lab.flows.conformance import Conformance
@@ -62,18 +62,11 @@ def run(
 ) -> int:
     """Acquire, describe, pack, capture, run, compare, report: a whole conformance run."""
     from trlm_lab.flows.planning import run_plan
-    from trlm_lab.flows.reviewed_source import load_resolutions
+    from trlm_lab.flows.reviewed_source import naming_reviewed
 
-    plan = run_plan(source, backends, cases, calibration, quant, fault)
-    settled = load_resolutions(reviewed.resolutions)
-    plan = replace(
-        plan,
-        resolutions=tuple(r.file_sha256 for r in settled),
-        licence_decision=file_id(reviewed.licence_decision),
-        tree_profile=file_id(reviewed.tree_profile),
-        secret_exceptions=file_id(secret_exceptions),
-    )
     reviewed = replace(reviewed, secret_exceptions=secret_exceptions)
+    plan = run_plan(source, backends, cases, calibration, quant, fault)
+    plan = naming_reviewed(plan, reviewed)
     return _conform(plan, out, fresh=fresh, as_json=json, reviewed=reviewed)
 
 
