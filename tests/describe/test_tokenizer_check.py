@@ -14,6 +14,7 @@ from trlm_lab.describe.tokenizer_check import tokenizer_findings
 CODES = {
     "TOKENIZER_INCOMPLETE", "TOKENIZER_STAGE", "MERGE_FORM", "MERGE_DUPLICATE", "MERGE_TOKEN",
     "VOCAB_DUPLICATE", "VOCAB_HOLE", "ADDED_TOKEN_ID",
+    "ADDED_TOKEN_ERASED",
 }  # fmt: skip
 
 VOCAB = {"a": 0, "b": 1, "ab": 2, "c": 3, "abc": 4, "[UNK]": 5}
@@ -31,6 +32,12 @@ def unigram(pieces: list[Any], unk_id: Any = 0) -> dict[str, Any]:
 def added(*rows: tuple[str, int]) -> dict[str, Any]:
     tokens = [{"content": text, "id": number, "special": True} for text, number in rows]
     return {**bpe(), "added_tokens": tokens}
+
+
+def erased(content: str, pattern: dict[str, str]) -> dict[str, Any]:
+    row = added((content, 6))
+    row["added_tokens"][0]["normalized"] = True
+    return {**row, "normalizer": {"type": "Replace", "pattern": pattern, "content": ""}}
 
 
 def staged(**stages: Any) -> dict[str, Any]:
@@ -73,6 +80,11 @@ CASES: dict[str, tuple[dict[str, Any], list[str], str]] = {
         added(("x", 8)), ["ADDED_TOKEN_ID"], "/added_tokens/0"
     ),
     "an added token twice": (added(("x", 6), ("x", 6)), ["ADDED_TOKEN_ID"], "/added_tokens/1"),
+    "an erased token": (
+        erased("<x>", {"Regex": "<x+>"}), ["ADDED_TOKEN_ERASED"], "/added_tokens/0/content"
+    ),
+    "a token that keeps a part": (erased("<x>", {"String": "<x"}), [], ""),
+    "a pattern that may run long": (erased("aaa", {"Regex": "(?:a+)+"}), [], ""),
     "no content": ({**bpe(), "added_tokens": [{"id": 1}]}, ["TOKENIZER_INCOMPLETE"],
                    "/added_tokens/0"),
     "an unknown normalizer": (staged(normalizer={"type": "X"}), ["TOKENIZER_STAGE"],
