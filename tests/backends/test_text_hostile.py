@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from tests.backends.text_engines import answered
 from tests.text.tok2.blocks import NAMES, Block, compiled, resealed
+from tests.text.tok2.test_gguf import CASES, broken
+from tests.text.tok2.test_gguf import NAMES as GGUF_NAMES
 from tests.text.tok2.test_gguf import compiled as gguf_block
 from tests.text.tok2.test_mutations import CHANGES, NONE, SMALL, TEXTS
 from tests.text.tok2.test_refusals import FRAME
@@ -17,7 +19,14 @@ from trlm_lab.backends.abi_tokenizer import MODES, AbiTokenizer
 from trlm_lab.errors import RuntimeRefusedError, Tok2Error, TrlmError
 from trlm_lab.text.tok2 import Compiled, read_tok2
 
-BLOCKS = (*NAMES, "pattern")
+BLOCKS = (*NAMES, "pattern", *GGUF_NAMES)
+#: Sections of either profile that a changed number is likely to matter in.
+LIKELY = (*SMALL, "scores", "merges", "sets", "tables")
+
+
+def sound(name: str) -> bytes:
+    """A block of profile 1 or 2."""
+    return gguf_block(name) if name in GGUF_NAMES else compiled(name)
 
 
 def read(data: bytes) -> Compiled | tuple[str, str]:
@@ -68,17 +77,29 @@ def test_every_rule_of_the_frame(text_host: Host, rule: str) -> None:
     assert refused.value.where == f"byte {place}"
 
 
-def test_a_profile_that_it_has_not(text_host: Host) -> None:
-    """Sound blocks of profile 2: the field that names it, before anything that follows from it."""
-    for name in ("gpt-2", "llama"):
-        with pytest.raises(RuntimeRefusedError) as refused:
-            AbiTokenizer(text_host, gguf_block(name))
-        assert refused.value.facts["error_name"] == "TOK2_VERSION"
-        assert refused.value.where == "byte 52"
+@pytest.mark.parametrize("profile", [0, 3])
+def test_a_profile_that_it_has_not(text_host: Host, profile: int) -> None:
+    """The field that names it, before anything that follows from it."""
+    block = Block(sound("gpt-2"))
+    block.set(profile=profile)
+    require_agreed(text_host, block.sealed())
+    assert read(block.sealed()) == ("TOK2_VERSION", "byte 52")
+
+
+@pytest.mark.parametrize("name", NAMES[:1] + GGUF_NAMES)
+def test_profiles_do_not_mix(text_host: Host, name: str) -> None:
+    block = Block(sound(name))
+    block.set(profile=3 - block.header.profile)
+    require_agreed(text_host, block.sealed())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rules_of_profile_2(text_host: Host, case: str) -> None:
+    require_agreed(text_host, broken(case))
 
 
 numbers = st.tuples(
-    st.sampled_from(SMALL) | st.sampled_from([*Block(compiled(NAMES[0])).sections]),
+    st.sampled_from(LIKELY) | st.sampled_from([*Block(compiled(NAMES[0])).sections]),
     st.integers(0, 1 << 16),
     st.sampled_from(CHANGES),
     st.integers(0, NONE),
@@ -87,7 +108,7 @@ numbers = st.tuples(
 
 def changed(name: str, changes: list[tuple[str, int, Any, int]]) -> bytes:
     """A block with other numbers in its sections."""
-    block = Block(compiled(name))
+    block = Block(sound(name))
     for section, place, change, new in changes:
         count = len(block.sections[section]) // 4
         if count:
@@ -114,7 +135,7 @@ def test_changed_bytes(text_host: Host) -> None:
         sealed=st.booleans(),
     )  # fmt: skip
     def agreed(name: str, at: int, byte: int, sealed: bool) -> None:
-        data = bytearray(compiled(name))
+        data = bytearray(sound(name))
         data[at % len(data)] = byte
         require_agreed(text_host, resealed(bytes(data)) if sealed else bytes(data))
 
@@ -129,6 +150,6 @@ def cuts(data: bytes) -> Iterator[int]:
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_cut_short(text_host: Host, name: str) -> None:
-    data = compiled(name)
+    data = sound(name)
     for length in cuts(data):
         require_agreed(text_host, data[:length])

@@ -66,6 +66,20 @@ def test_gguf(gguf: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> N
         assert row["text"] == "ab 12\u00e9 <|a|>"
 
 
+@pytest.mark.parametrize("engine", ["native", "wasm"])
+def test_gguf_in_the_runtime(
+    engine: str, gguf: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    lines = b'{"text":"ab 12\\u00e9 <|a|>"}\n{"segments":[{"text":"<|a|>","owner":"content"}]}'
+    words = ["tokenize", "--tokenizer", str(gguf), "--engine"]
+    rows = command([*words, engine], lines, monkeypatch, capsys)
+    assert rows == command([*words, "python"], lines, monkeypatch, capsys)
+    ids = json.dumps({"ids": rows[0]["ids"]}).encode()
+    words = ["decode", "--tokenizer", str(gguf), "--engine", engine, "--mode", "visible"]
+    (row,) = command(words, ids, monkeypatch, capsys)
+    assert row["text"] == "ab 12\u00e9 "
+
+
 def test_sentencepiece(piece_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     lines = b'{"text":"abc z\\u4e16"}'
     rows = [

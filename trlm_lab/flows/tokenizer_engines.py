@@ -148,7 +148,7 @@ COMPILED = ("TOK2", "SLM2")
 _SMALL = ("BTOK", "BPE1")
 _KINDS = ("tokenizer.json", "GGUF", "SentencePiece", *COMPILED, *_SMALL)
 #: What the runtime opens, if need be after compiling it.
-_COMPILABLE = ("tokenizer.json", *COMPILED)
+_COMPILABLE = ("tokenizer.json", "GGUF", *COMPILED)
 #: The engine that publishes what a file of a kind means; of compiled ones it is the reference.
 SOURCES = {
     "tokenizer.json": "hf", "GGUF": "llama.cpp", "SentencePiece": "sentencepiece",

@@ -77,8 +77,7 @@ impl Matcher {
     /// The next match at or behind a place: token, start, end.
     fn next(&self, text: &[u8], from: usize) -> Option<(usize, usize, usize)> {
         let mut at = from;
-        while let Some(ahead) = text[at..].iter().position(|&b| self.firsts[usize::from(b)].1 != 0)
-        {
+        while let Some(ahead) = self.ahead(&text[at..]) {
             at += ahead;
             if let Some((token, length)) = self.longest(&text[at..]) {
                 return Some((token, at, at + length));
@@ -88,14 +87,35 @@ impl Matcher {
         None
     }
 
-    /// The longest text that begins here, by narrowing the sorted list byte by byte.
+    /// Where the first byte is that begins a text.
+    fn ahead(&self, text: &[u8]) -> Option<usize> {
+        text.iter().position(|&byte| self.firsts[usize::from(byte)].1 != 0)
+    }
+
+    /// Every match, overlapping ones too: token, start, length.
+    pub fn each(&self, text: &[u8], mut see: impl FnMut(usize, usize, usize)) {
+        let mut at = 0;
+        while let Some(ahead) = self.ahead(&text[at..]) {
+            at += ahead;
+            self.here(&text[at..], |token, length| see(token, at, length));
+            at += 1;
+        }
+    }
+
+    /// The longest text that begins here.
     fn longest(&self, text: &[u8]) -> Option<(usize, usize)> {
+        let mut found = None;
+        self.here(text, |token, length| found = Some((token, length)));
+        found
+    }
+
+    /// The texts that begin here, the shortest first, by narrowing the sorted list byte by byte.
+    fn here(&self, text: &[u8], mut see: impl FnMut(usize, usize)) {
         let (start, end) = self.firsts[usize::from(text[0])];
         let mut rows = &self.wanted[start as usize..end as usize];
-        let mut found = None;
         for length in 1..=text.len() {
             if let Some(first) = rows.first().filter(|row| row.text.len() == length) {
-                found = Some((first.token, length));
+                see(first.token, length);
                 rows = &rows[1..];
             }
             let byte = match text.get(length) {
@@ -106,7 +126,6 @@ impl Matcher {
             let high = rows.partition_point(|row| row.text[length] <= byte);
             rows = &rows[low..high];
         }
-        found
     }
 }
 

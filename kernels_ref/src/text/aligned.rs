@@ -168,6 +168,17 @@ impl Changed {
         self.origins.resize(self.text.len(), origin);
     }
 
+    /// No text; memory is kept.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.origins.clear();
+    }
+
+    /// Append a scalar that comes from the one at a place of a piece.
+    pub fn put(&mut self, view: &View, at: usize, code: u32) {
+        self.push(code, view.source(at));
+    }
+
     /// Append `start` to `end` of a piece, untouched.
     pub fn append(&mut self, view: &View, start: usize, end: usize) {
         self.text.extend_from_slice(&view.text[start..end]);

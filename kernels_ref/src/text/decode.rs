@@ -39,6 +39,8 @@ impl Tokenizer<'_> {
             })?;
             if !(clean && self.is_special_text(&text)) {
                 texts.push(text);
+            } else if self.keeps_places {
+                texts.push(Vec::new());
             }
         }
         let bytes = to_bytes(&self.through(texts.clone(), Manner { lossy: false, clean }));
@@ -55,7 +57,8 @@ impl Tokenizer<'_> {
             return Some(self.added[self.added_by_id[at].1].content.to_vec());
         }
         let mut text = Vec::new();
-        self.vocabulary.text_of(id, &mut text).then_some(text)
+        let known = id < self.real && self.vocabulary.text_of(id, &mut text);
+        known.then_some(text)
     }
 
     fn is_special_text(&self, text: &[u8]) -> bool {

@@ -15,6 +15,17 @@ const CLEANED: [(&[u8], &[u8]); 11] = [
     (b" 've", b"'ve"),
     (b" 're", b"'re"),
 ];
+const TIDIED: [(&[u8], &[u8]); 9] = [
+    (b" ?", b"?"),
+    (b" !", b"!"),
+    (b" .", b"."),
+    (b" ,", b","),
+    (b" ' ", b"'"),
+    (b" 's", b"'s"),
+    (b" 'm", b"'m"),
+    (b" 're", b"'re"),
+    (b" 've", b"'ve"),
+];
 const STRAY: u32 = 0xdc00;
 
 /// Bytes as text: what is no UTF-8 as surrogates, or lost.
@@ -59,6 +70,19 @@ pub fn to_bytes(text: &[u8]) -> Vec<u8> {
 /// Tidied up: spaces before marks and contractions are lost.
 pub fn cleaned(text: &[u8]) -> Vec<u8> {
     CLEANED.iter().fold(text.to_vec(), |text, (before, after)| replaced(&text, before, after))
+}
+
+/// The same as llama.cpp does it.
+pub fn tidied(text: &[u8]) -> Vec<u8> {
+    TIDIED.iter().fold(text.to_vec(), |text, (before, after)| replaced(&text, before, after))
+}
+
+/// The byte that a token `<0xHH>` names.
+pub fn named_byte(text: &[u8]) -> Option<u8> {
+    let digits = text.strip_prefix(b"<0x")?.strip_suffix(b">")?;
+    let digit = |at: usize| char::from(*digits.get(at)?).to_digit(16);
+    let byte = digit(0)? << 4 | digit(1)?;
+    (digits.len() == 2).then_some(byte as u8)
 }
 
 /// Every `wanted` as `content`; an empty one is found before every scalar and at the end.
@@ -124,5 +148,14 @@ mod tests {
         strip(&mut text, 0x6c, 2, 2);
         assert_eq!(text, b"lx");
         assert_eq!(cleaned(b"do n't . 's"), b"don't.'s");
+    }
+
+    #[test]
+    fn only_two_digits_name_a_byte() {
+        let named: Vec<_> = ["<0x4f>", "<0xFF>", "<0x4>", "<0x+4>", "<0x411>", "0x41"]
+            .iter()
+            .map(|text| named_byte(text.as_bytes()))
+            .collect();
+        assert_eq!(named, [Some(0x4f), Some(0xff), None, None, None, None]);
     }
 }

@@ -5,9 +5,10 @@
 //! puts it.
 
 use super::byte_chars::byte_of;
-use super::decoder_texts::{cleaned, from_bytes, replaced, strip, to_bytes};
+use super::decoder_texts::{cleaned, from_bytes, named_byte, replaced, strip, tidied, to_bytes};
 use super::normalizers::Tools;
 use super::pattern::{Pattern, Scratch};
+use super::pieces::piece_bytes;
 use super::scalars::{push, scalars};
 
 const REPLACEMENT: u32 = 0xfffd;
@@ -32,6 +33,15 @@ pub enum Decoder<'a> {
     Fuse,
     /// At most so many of one character off the ends of every text.
     Strip(u32, u32, u32),
+    /// Bytes of each token by its kind.
+    Pieces {
+        /// Visible characters stand for bytes.
+        visible: bool,
+        /// One space goes from the first token.
+        strip_first: bool,
+    },
+    /// Spaces before marks and endings are lost where there is clean-up.
+    Tidied,
 }
 
 /// How texts are decoded.
@@ -90,6 +100,22 @@ impl Decoder<'_> {
                 texts.iter_mut().for_each(|text| strip(text, *code, *start, *stop));
                 texts
             }
+            Decoder::Pieces { visible, strip_first } => {
+                let mut out = Vec::new();
+                for (i, text) in texts.iter().enumerate() {
+                    piece_bytes(text, *visible, tools, &mut out);
+                    if i == 0 && *strip_first && out.first() == Some(&b' ') {
+                        out.remove(0);
+                    }
+                }
+                vec![from_bytes(&out, manner.lossy)]
+            }
+            Decoder::Tidied => {
+                if manner.clean {
+                    texts.iter_mut().for_each(|text| *text = tidied(text));
+                }
+                texts
+            }
         }
     }
 }
@@ -127,13 +153,6 @@ fn fallen_back(texts: Texts, lossy: bool) -> Texts {
     }
     run(&mut waiting, lossy, &mut out);
     out
-}
-
-fn named_byte(text: &[u8]) -> Option<u8> {
-    let digits = text.strip_prefix(b"<0x")?.strip_suffix(b">")?;
-    let digit = |at: usize| char::from(*digits.get(at)?).to_digit(16);
-    let byte = digit(0)? << 4 | digit(1)?;
-    (digits.len() == 2).then_some(byte as u8)
 }
 
 /// A run is one text if it is UTF-8; if not, each of its bytes is lost.
@@ -200,18 +219,4 @@ fn matches_replaced(
     }
     out.extend_from_slice(&text[done..]);
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_two_digits_name_a_byte() {
-        let named: Vec<_> = ["<0x4f>", "<0xFF>", "<0x4>", "<0x+4>", "<0x411>", "0x41"]
-            .iter()
-            .map(|text| named_byte(text.as_bytes()))
-            .collect();
-        assert_eq!(named, [Some(0x4f), Some(0xff), None, None, None, None]);
-    }
 }

@@ -5,12 +5,17 @@ use super::aligned::{Changed, View};
 use super::cache::{Kept, LONGEST};
 use super::models::{Model, Room};
 use super::normalizers::visible_bytes;
-use super::pre_tokenizers::{Metaspace, PreTokenizer};
+use super::partition::partition;
+use super::pre_tokenizers::{Metaspace, PreTokenizer, Step, WordCuts};
 use super::scalars::{scalar_at, scalars};
-use super::splitting::{Behaviour, Cuts};
+use super::splitting::{Behaviour, Cuts, Groups};
 use super::state::{Out, Request, State};
+use super::tables::Map;
 use super::Tokenizer;
 use crate::error::Result;
+
+/// Stands before every word of a vocabulary of words.
+const MARK: u32 = 0x2581;
 
 /// One text on its way.
 pub struct Run<'r, 'a> {
@@ -47,6 +52,18 @@ impl<'r, 'a> Run<'r, 'a> {
         };
         let mut stretches = Stretches::new(matcher, &owner.added, borders, piece.text);
         let content = !self.request.content.is_empty();
+        if owner.partitioned {
+            let found = partition(matcher, &owner.added, piece.text, |number, start, end| {
+                !(content && owner.added[number].special && self.is_content(&piece, start, end))
+            });
+            return found.into_iter().try_for_each(|found| match found {
+                (start, end, None) => other(self, piece.part(start, end).rebased()),
+                found => {
+                    self.added(&piece, found);
+                    Ok(())
+                }
+            });
+        }
         while let Some(found) = stretches.next(|number, start, end| {
             !(content && owner.added[number].special && self.is_content(&piece, start, end))
         }) {
@@ -133,6 +150,8 @@ impl<'r, 'a> Run<'r, 'a> {
                 // What has no script at the beginning of a piece is lost, as in the source.
                 cut.map_or(Ok(()), |start| self.cut(stage + 1, piece.part(start, at)))
             }
+            Some(PreTokenizer::Steps(steps)) => self.steps(stage, steps, piece),
+            Some(PreTokenizer::Words(words)) => self.words(stage, words, piece),
         }
     }
 
@@ -141,6 +160,64 @@ impl<'r, 'a> Run<'r, 'a> {
             self.cut(stage + 1, piece.part(start, end))?;
         }
         Ok(())
+    }
+
+    /// The steps of a cutting, each within what the one before left.
+    fn steps(&mut self, stage: usize, steps: &[Step], piece: View) -> Result<()> {
+        let owner = self.owner;
+        let (step, rest) = match steps.split_first() {
+            Some(found) => found,
+            None => return self.cut(stage + 1, piece),
+        };
+        match *step {
+            Step::Pattern(pattern) => {
+                let (pattern, text) = (&owner.patterns[pattern], piece.text);
+                let mut cuts = Cuts::new(pattern, Behaviour::Isolated, false, text, &owner.sets);
+                while let Some((start, end)) = cuts.next(&mut self.state.search) {
+                    self.steps(stage, rest, piece.part(start, end))?;
+                }
+            }
+            Step::Numbers(numbers) => {
+                for (start, end) in Groups::new(piece.text, &owner.sets[numbers]) {
+                    self.steps(stage, rest, piece.part(start, end))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Words of cleaned scalars, each with its mark.
+    fn words(&mut self, stage: usize, words: &WordCuts, piece: View) -> Result<()> {
+        let owner = self.owner;
+        let letter = |map: &Option<Map>, code| map.as_ref().map_or(code, |map| map.letter(code));
+        let mut word = Changed::like(&piece);
+        for (at, code) in scalars(piece.text) {
+            let code = letter(&words.plain, code);
+            let space = owner.sets[words.space].has(code);
+            if !space && owner.sets[words.lost].has(code) {
+                continue;
+            }
+            let apart = !space && owner.sets[words.apart].has(code);
+            if space || apart {
+                self.word(stage, &mut word)?;
+            }
+            if !space {
+                if word.text.is_empty() {
+                    word.put(&piece, at, MARK);
+                }
+                word.put(&piece, at, letter(&words.lower, code));
+            }
+            if apart {
+                self.word(stage, &mut word)?;
+            }
+        }
+        self.word(stage, &mut word)
+    }
+
+    fn word(&mut self, stage: usize, word: &mut Changed) -> Result<()> {
+        let done = self.cut(stage + 1, word.view());
+        word.clear();
+        done
     }
 
     /// Bytes as visible characters; the last stage leaves them as they are where the model can.

@@ -18,7 +18,9 @@ pub mod encode;
 pub mod models;
 mod normal_forms;
 mod normalizers;
+mod partition;
 pub mod pattern;
+mod pieces;
 mod post;
 mod pre_tokenizers;
 pub mod scalars;
@@ -43,7 +45,7 @@ use self::post::{PostProcessor, Trimming};
 use self::pre_tokenizers::PreTokenizer;
 use self::sets::ScalarSet;
 use self::state::{Offsets, Request, State};
-use self::vocabulary::Vocabulary;
+use self::vocabulary::{Vocabulary, NONE};
 use crate::error::{ensure, Code, Error, Result};
 
 /// Bytes of one text at most, and scalars.
@@ -77,6 +79,14 @@ pub struct Tokenizer<'a> {
     hidden: IdSet,
     /// One for each set of white space that trimming asks for.
     trimmings: Vec<Trimming>,
+    /// How tokens are decoded, by id; none in profile 1.
+    kinds: &'a [u8],
+    /// Ids from here on are no tokens of the vocabulary.
+    real: u32,
+    /// Added tokens are looked for one after the other, the longest first.
+    partitioned: bool,
+    /// A token that decoding leaves out stays as an empty text.
+    keeps_places: bool,
     /// The model takes the bytes themselves for their visible characters.
     plain_bytes: bool,
 }
@@ -100,7 +110,8 @@ impl<'a> Tokenizer<'a> {
         if let Model::Bpe(bpe) = &mut model {
             bpe.borders = bpe.can_be_cut().then(|| Borders::new(&bpe.merges, &vocabulary));
         }
-        let unknown = model.unknown_id();
+        let gguf = block.kinds.is_some();
+        let unknown = if gguf { None } else { model.unknown_id() };
         let hidden = special.ids().iter().copied().filter(|&id| Some(id) != unknown).collect();
         let trimming = |&set: &usize| Trimming::new(set, &sets, &vocabulary, &model);
         let trimmings = stages.trimmed.iter().map(trimming).collect();
@@ -123,6 +134,10 @@ impl<'a> Tokenizer<'a> {
             model,
             hidden: IdSet::new(hidden),
             trimmings,
+            kinds: block.kinds.as_ref().map_or(&[], |kinds| kinds.kinds),
+            real: block.kinds.as_ref().map_or(NONE, |kinds| kinds.real),
+            partitioned: gguf,
+            keeps_places: gguf,
             plain_bytes,
         };
         tokenizer.given = tokenizer.matcher(false);
@@ -158,7 +173,12 @@ impl<'a> Tokenizer<'a> {
     }
 
     fn tools(&self) -> Tools<'_> {
-        Tools { sets: &self.sets, patterns: &self.patterns }
+        Tools {
+            sets: &self.sets,
+            patterns: &self.patterns,
+            vocabulary: &self.vocabulary,
+            kinds: self.kinds,
+        }
     }
 
     /// The tokens of a text, written into `state`; `insert` allows what post-processors put around.

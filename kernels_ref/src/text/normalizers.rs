@@ -9,6 +9,7 @@ use super::pattern::{Pattern, Scratch};
 use super::scalars::{before, push, scalar_at, scalars};
 use super::sets::ScalarSet;
 use super::tables::Map;
+use super::vocabulary::Vocabulary;
 
 const SPACE: u32 = 0x20;
 
@@ -54,6 +55,10 @@ pub struct Tools<'t> {
     pub sets: &'t [ScalarSet],
     /// Patterns by number.
     pub patterns: &'t [Pattern],
+    /// Tokens.
+    pub vocabulary: &'t Vocabulary<'t>,
+    /// How tokens are decoded, by id; none where that makes no difference.
+    pub kinds: &'t [u8],
 }
 
 impl Normalizer<'_> {

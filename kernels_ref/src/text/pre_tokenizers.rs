@@ -2,7 +2,7 @@
 
 use super::pattern::Pattern;
 use super::splitting::Behaviour;
-use super::tables::Runs;
+use super::tables::{Map, Runs};
 
 /// One stage; numbers name patterns.
 pub enum PreTokenizer<'a> {
@@ -35,6 +35,10 @@ pub enum PreTokenizer<'a> {
     Fixed(u32),
     /// Runs of one script.
     Scripts(Runs<'a>),
+    /// Each step cuts what the one before left.
+    Steps(Vec<Step>),
+    /// Words of cleaned scalars.
+    Words(WordCuts<'a>),
 }
 
 /// The character, when it is put in front, and whether words are cut.
@@ -53,4 +57,27 @@ pub struct Metaspace {
     pub pattern: Pattern,
     /// It begins a word.
     pub behaviour: Behaviour,
+}
+
+/// One cutting of several, by the number of a set or of a pattern.
+#[derive(Clone, Copy)]
+pub enum Step {
+    /// Runs of these scalars into threes from the right.
+    Numbers(usize),
+    /// Matches apart.
+    Pattern(usize),
+}
+
+/// Words by what scalars do; numbers name sets.
+pub struct WordCuts<'a> {
+    /// What a scalar is judged as.
+    pub plain: Option<Map<'a>>,
+    /// Ends a word.
+    pub space: usize,
+    /// Left out.
+    pub lost: usize,
+    /// A word of its own.
+    pub apart: usize,
+    /// How a judged scalar is written.
+    pub lower: Option<Map<'a>>,
 }

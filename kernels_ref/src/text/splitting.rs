@@ -1,6 +1,7 @@
 //! Cutting a text at matches: what happens to the matches is the behaviour.
 
 use super::pattern::{Pattern, Scratch};
+use super::scalars::scalar_at;
 use super::sets::ScalarSet;
 
 /// What becomes of a match.
@@ -108,5 +109,51 @@ impl<'p> Cuts<'p> {
             matched = next;
         }
         Some((start, end))
+    }
+}
+
+/// Runs of a set cut into threes from the right; what stands before one stays with its first group.
+pub struct Groups<'p> {
+    text: &'p [u8],
+    numbers: &'p ScalarSet,
+    at: usize,
+    /// Scalars of the run that are left.
+    left: usize,
+}
+
+impl<'p> Groups<'p> {
+    /// Cut a text.
+    pub fn new(text: &'p [u8], numbers: &'p ScalarSet) -> Groups<'p> {
+        Groups { text, numbers, at: 0, left: 0 }
+    }
+
+    /// Behind a scalar, if there is one that is or is not of the set.
+    fn behind(&self, at: usize, number: bool) -> Option<usize> {
+        let (code, len) = self.text.get(at).map(|_| scalar_at(self.text, at))?;
+        (self.numbers.has(code) == number).then_some(at + len)
+    }
+}
+
+impl Iterator for Groups<'_> {
+    type Item = (usize, usize);
+
+    fn next(&mut self) -> Option<(usize, usize)> {
+        let start = self.at;
+        if self.left == 0 {
+            while let Some(next) = self.behind(self.at, false) {
+                self.at = next;
+            }
+            let mut end = self.at;
+            while let Some(next) = self.behind(end, true) {
+                end = next;
+                self.left += 1;
+            }
+        }
+        let size = if self.left % 3 == 0 { self.left.min(3) } else { self.left % 3 };
+        for _ in 0..size {
+            self.at += scalar_at(self.text, self.at).1;
+        }
+        self.left -= size;
+        (start < self.at).then_some((start, self.at))
     }
 }

@@ -30,6 +30,16 @@ pub struct Map<'a> {
 }
 
 impl<'a> Map<'a> {
+    /// Whether it has one scalar for each key, and a key.
+    pub fn is_letters(&self) -> bool {
+        !self.keys.is_empty() && self.keys.len() == self.scalars.len()
+    }
+
+    /// The one scalar in place of another, where each has one.
+    pub fn letter(&self, code: u32) -> u32 {
+        self.get(code).and_then(|mut found| found.next()).unwrap_or(code)
+    }
+
     /// What stands in place of a scalar, four bytes each.
     pub fn get(&self, code: u32) -> Option<impl Iterator<Item = u32> + 'a> {
         let count = self.keys.len() / 4;

@@ -51,16 +51,17 @@ class Pieces:
         if text in self.byte:
             return bytes([int(text[3:5], 16)])
         if text in self.plain:
-            return text.encode()
+            return text.encode("utf-8", "surrogateescape")
         if not self.visible:
-            return text.replace(_SPACE, " ").encode()
+            return text.replace(_SPACE, " ").encode("utf-8", "surrogateescape")
         return b"".join([_visible_byte(char, text) for char in text])
 
 
 def _visible_byte(char: str, text: str) -> bytes:
     if char in BYTES:
         return bytes([BYTES[char]])
-    return f"[UNK_BYTE_0x{char.encode().hex()}{text}]".encode()
+    code = char.encode("utf-8", "surrogateescape").hex()
+    return f"[UNK_BYTE_0x{code}{text}]".encode("utf-8", "surrogateescape")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from trlm_lab.errors import UnknownTokenMissingError
 from trlm_lab.text.models import Part
 from trlm_lab.text.models.merging import Merges, merged
 from trlm_lab.text.models.score_merging import merged_spans
@@ -111,7 +112,11 @@ class GgmlSpm:
                 out.append(Part(number, piece, start, end))
                 continue
             for byte in piece.encode():
-                name = _byte_name(byte) if _byte_name(byte) in self.ids else chr(byte)
+                names = (_byte_name(byte), chr(byte)) if byte < 0x80 else (_byte_name(byte),)
+                name = next((name for name in names if name in self.ids), None)
+                if name is None:
+                    # The token of a byte may be a control token, which content has not.
+                    raise UnknownTokenMissingError(text=repr(piece))
                 out.append(Part(self.ids[name], name, start, end))
         return tuple(out)
 

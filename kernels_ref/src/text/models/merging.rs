@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 use super::IdSet;
 use crate::bytes::u32_at;
-use crate::text::vocabulary::{bucket, entry, NONE};
+use crate::text::vocabulary::{bucket, entry, Vocabulary, NONE};
 
 /// Longest piece that is searched again for every merge.
 const SHORT: usize = 40;
@@ -33,7 +33,17 @@ pub fn pair_bucket(left: u32, right: u32, log: u32) -> usize {
     bucket(mixed, log)
 }
 
-impl Merges<'_> {
+impl<'a> Merges<'a> {
+    /// The same, odd if a merge makes a text of another length than its parts have.
+    pub fn judged(self, vocabulary: &Vocabulary) -> Merges<'a> {
+        let mut lengths = vec![0; vocabulary.positions.len() / 4];
+        vocabulary.each(|token, id| lengths[id as usize] = token.len());
+        let length = |row: &[u8], at| lengths[u32_at(row, at) as usize];
+        let sound = |row: &[u8]| length(row, 0) + length(row, 4) == length(row, 12);
+        let odd = self.odd || !self.rows.chunks_exact(16).all(sound);
+        Merges { odd, ..self }
+    }
+
     /// Rank and token of a pair.
     #[inline]
     pub fn get(&self, left: u32, right: u32, hidden: Option<&IdSet>) -> Option<(u32, u32)> {

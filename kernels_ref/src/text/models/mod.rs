@@ -3,10 +3,12 @@
 pub mod borders;
 pub mod bpe;
 pub mod merging;
+pub mod scored;
+pub mod texts;
 pub mod unigram;
 pub mod words;
 
-use super::vocabulary::Vocabulary;
+use super::vocabulary::{Vocabulary, NONE};
 use crate::error::{Code, Error, Result};
 
 /// An id, and the bytes `start` to `end` of the piece.
@@ -56,6 +58,10 @@ pub enum Model<'a> {
     WordPiece(words::WordPiece<'a>),
     /// Whole words.
     WordLevel(words::WordLevel),
+    /// Merges by rank over texts that need not be tokens.
+    Texts(texts::Texts<'a>),
+    /// Merges by scores.
+    Scored(scored::Scored<'a>),
 }
 
 /// Memory of models, kept between pieces.
@@ -65,6 +71,8 @@ pub struct Scratch {
     pub symbols: Vec<merging::Symbol>,
     /// Merging them.
     pub merging: merging::Scratch,
+    /// Merging by scores.
+    pub scored: scored::Scratch,
     /// Best paths of a Unigram.
     pub paths: Vec<unigram::Node>,
     /// A text put together.
@@ -112,6 +120,11 @@ impl Model<'_> {
             Model::Unigram(model) => model.tokenize(text, room, out),
             Model::WordPiece(model) => model.tokenize(text, room, out),
             Model::WordLevel(model) => model.tokenize(text, room, out),
+            Model::Texts(model) => {
+                model.tokenize(text, room, out);
+                Ok(())
+            }
+            Model::Scored(model) => model.tokenize(text, room, out),
         }
     }
 
@@ -122,8 +135,18 @@ impl Model<'_> {
             Model::Unigram(model) => model.unknown,
             Model::WordPiece(model) => model.unknown,
             Model::WordLevel(model) => model.unknown,
+            Model::Texts(_) | Model::Scored(_) => None,
         }
     }
+}
+
+/// Ids of the tokens `<0xHH>`.
+pub fn bytes_named(vocabulary: &Vocabulary) -> Box<[u32; 256]> {
+    let mut table = Box::new([NONE; 256]);
+    for (byte, id) in table.iter_mut().enumerate() {
+        *id = vocabulary.find(format!("<0x{:02X}>", byte).as_bytes()).unwrap_or(NONE);
+    }
+    table
 }
 
 /// Nothing stands for a text, and there is no unknown token.

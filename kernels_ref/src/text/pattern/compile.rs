@@ -42,6 +42,8 @@ pub enum Step {
     },
     /// What follows, up to its `Accept`, for good; then go on at the step named.
     Atomic(usize),
+    /// The text has ended.
+    End,
     /// Matched.
     Accept,
 }
@@ -122,7 +124,7 @@ impl First {
                 nodes.iter().fold(false, |any, node| self.of(node, sets) | any)
             }
             Node::Repeat { node, least, .. } => self.of(node, sets) | (*least == 0),
-            Node::Look { .. } => true,
+            Node::Look { .. } | Node::End => true,
             Node::Atomic(node) => self.of(node, sets),
         }
     }
@@ -168,6 +170,7 @@ impl Writer<'_> {
                 Ok(())
             }
             Node::Atomic(node) => self.atomic(|writer| writer.node(node)),
+            Node::End => self.push(Step::End).map(|_| ()),
         }
     }
 
@@ -245,7 +248,7 @@ fn possessive(steps: &mut [Step], sets: &[ScalarSet]) {
         let (before, rest) = steps.split_at_mut(at + 1);
         if let Step::Run { set, mode, .. } = &mut before[at] {
             let pointless = match rest[0] {
-                Step::Accept => true,
+                Step::Accept | Step::End => true,
                 Step::Set(next) => sets[*set].apart(&sets[next]),
                 Step::Run { set: next, least, .. } => least > 0 && sets[*set].apart(&sets[next]),
                 _ => false,

@@ -116,6 +116,7 @@ impl Run<'_> {
                 (holds != negative).then_some((next, at))
             }
             Step::Atomic(next) => self.from(number + 1, at, scratch).map(|end| (next, end)),
+            Step::End => (at == self.text.len()).then_some((number + 1, at)),
             Step::Accept => None,
         }
     }

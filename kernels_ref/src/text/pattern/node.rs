@@ -49,6 +49,8 @@ pub enum Node {
     },
     /// Once matched, matched for good.
     Atomic(Box<Node>),
+    /// The end of the text.
+    End,
 }
 
 impl Node {
@@ -60,7 +62,7 @@ impl Node {
                 (length, Some(length))
             }
             Node::Set(_) => (1, Some(1)),
-            Node::Look { .. } => (0, Some(0)),
+            Node::Look { .. } | Node::End => (0, Some(0)),
             Node::Atomic(node) => node.lengths(),
             Node::Repeat { node, least, most, .. } => repeated(node.lengths(), *least, *most),
             Node::Sequence(nodes) => {

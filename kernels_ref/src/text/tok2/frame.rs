@@ -35,7 +35,7 @@ const CODES: [Code; SECTIONS] = [
 ];
 
 /// Kinds of models in their order, from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Merges by rank.
     Bpe,
@@ -45,6 +45,53 @@ pub enum Kind {
     WordPiece,
     /// Whole words.
     WordLevel,
+    /// Merges by rank over texts that need not be tokens.
+    Texts,
+    /// Merges by scores.
+    Scored,
+    /// The longest piece first in a word with its mark.
+    Words,
+}
+
+impl Kind {
+    const ALL: [Kind; 7] = [
+        Kind::Bpe,
+        Kind::Unigram,
+        Kind::WordPiece,
+        Kind::WordLevel,
+        Kind::Texts,
+        Kind::Scored,
+        Kind::Words,
+    ];
+
+    /// Whose rules the stages follow: 1 `tokenizers`, 2 llama.cpp.
+    pub fn profile(self) -> u32 {
+        if self < Kind::Texts {
+            1
+        } else {
+            2
+        }
+    }
+
+    /// Whether it has merges.
+    fn merges(self) -> bool {
+        matches!(self, Kind::Bpe | Kind::Texts)
+    }
+
+    /// Whether its ids have no holes.
+    fn dense(self) -> bool {
+        self == Kind::Unigram || self.profile() == 2
+    }
+
+    /// Bytes of section 12 for each token.
+    fn score_bytes(self) -> u64 {
+        match self {
+            Kind::Unigram => 8,
+            Kind::Scored => 5,
+            Kind::Texts | Kind::Words => 1,
+            _ => 0,
+        }
+    }
 }
 
 /// The numbers of the header that sections need, and the sections.
@@ -100,8 +147,8 @@ impl<'a> Frame<'a> {
             (7, 48),
             (9, 4 * (tokens + self.id_limit as u64)),
             (10, 4 * (buckets + 1) + 5 * tokens),
-            (11, if self.kind == Kind::Bpe { rows } else { 0 }),
-            (12, if self.kind == Kind::Unigram { 8 * tokens } else { 0 }),
+            (11, if self.kind.merges() { rows } else { 0 }),
+            (12, self.kind.score_bytes() * tokens),
         ];
         for (kind, length) in wanted {
             let found = self.section(kind).bytes.len() as u64;
@@ -119,10 +166,12 @@ fn fixed(bytes: &[u8]) -> Result<()> {
     ensure(&bytes[..4] == b"TOK2", || version(0, "the bytes are no TOK2"))?;
     ensure(u16_at(bytes, 4) == 1, || version(4, "another major version"))?;
     ensure(u16_at(bytes, 6) == 0, || version(6, "another minor version"))?;
-    for (at, wanted) in [(8, 128), (20, SECTIONS as u32), (24, 128), (48, 16), (52, 1)] {
+    for (at, wanted) in [(8, 128), (20, SECTIONS as u32), (24, 128), (48, 16)] {
         let got = u32_at(bytes, at);
         ensure(got == wanted, || version(at, &format!("{}, expected {}", got, wanted)))?;
     }
+    let profile = u32_at(bytes, 52);
+    ensure((1..=2).contains(&profile), || version(52, &format!("the profile {}", profile)))?;
     let flags = u32_at(bytes, 12);
     ensure(flags < 4, || refused(Code::Tok2Flags, 12, format!("flags {}", flags)))?;
     let length = u32_at(bytes, 16) as usize;
@@ -142,14 +191,14 @@ fn counts(bytes: &[u8]) -> Result<Kind> {
             refused(Code::Tok2Limit, at, format!("{}, expected {} to {}", got, low, high))
         })
     };
-    limit(28, 1, 4)?;
-    let kind = [Kind::Bpe, Kind::Unigram, Kind::WordPiece, Kind::WordLevel]
-        [u32_at(bytes, 28) as usize - 1];
+    let (least, most) = if u32_at(bytes, 52) == 1 { (1, 4) } else { (5, 7) };
+    limit(28, least, most)?;
+    let kind = Kind::ALL[u32_at(bytes, 28) as usize - 1];
     limit(32, 0, MOST_TOKENS)?;
     let tokens = u32_at(bytes, 32);
-    let exact = tokens == 0 || kind == Kind::Unigram;
+    let exact = tokens == 0 || kind.dense();
     limit(36, tokens, if exact { tokens } else { MOST_TOKENS })?;
-    limit(40, 0, if kind == Kind::Bpe { MOST_TOKENS } else { 0 })?;
+    limit(40, 0, if kind.merges() { MOST_TOKENS } else { 0 })?;
     limit(44, 0, MOST_ADDED)?;
     Ok(kind)
 }

@@ -5,6 +5,7 @@
 
 mod added;
 mod frame;
+mod kinds;
 pub mod model;
 mod patterns;
 pub mod pools;
@@ -18,6 +19,7 @@ mod vocabulary;
 
 use self::added::Added;
 use self::frame::Frame;
+use self::kinds::Kinds;
 use self::pools::{Pools, Use};
 use self::stages::Stages;
 use super::models::Model;
@@ -38,21 +40,25 @@ pub struct Block<'a> {
     pub vocabulary: Vocabulary<'a>,
     /// The model.
     pub model: Model<'a>,
+    /// How tokens are decoded in profile 2.
+    pub kinds: Option<Kinds<'a>>,
 }
 
 /// Read a block.
 pub fn read(bytes: &[u8]) -> Result<Block<'_>> {
     let frame = Frame::read(bytes)?;
-    let pools = Pools::read([1, 2, 3, 4].map(|kind| frame.section(kind)))?;
-    let stages = stages::read_stages(frame.section(5), &pools)?;
-    let added = added::read(frame.section(6), &pools, frame.added)?;
+    let profile = frame.kind.profile();
+    let pools = Pools::read([1, 2, 3, 4].map(|kind| frame.section(kind)), profile)?;
+    let stages = stages::read_stages(frame.section(5), &pools, profile)?;
+    let added = added::read(frame.section(6), &pools, frame.added, profile)?;
     let parameters = model::read(&frame, &pools)?;
     let vocabulary = vocabulary::read(&frame)?;
     let model = parameters.model(&frame, &vocabulary)?;
+    let kinds = kinds::read(&frame, &vocabulary, parameters.real)?;
     roles(&frame, &vocabulary, &added)?;
     let uses: [&[Use]; 4] = [&parameters.uses, &added.uses, &stages.uses, &pools.node_uses];
     pools.require_order(uses.iter().flat_map(|uses| uses.iter().copied()))?;
-    Ok(Block { pools, stages, added, hidden: parameters.hidden, vocabulary, model })
+    Ok(Block { pools, stages, added, hidden: parameters.hidden, vocabulary, model, kinds })
 }
 
 /// Rule 24: roles do not change how a text is encoded.

@@ -9,9 +9,11 @@ use crate::bytes::u64_at;
 use crate::error::Result;
 use crate::text::byte_chars::visible;
 use crate::text::models::bpe::Bpe;
+use crate::text::models::scored::Scored;
+use crate::text::models::texts::Texts;
 use crate::text::models::unigram::Unigram;
 use crate::text::models::words::{WordLevel, WordPiece};
-use crate::text::models::Model;
+use crate::text::models::{bytes_named, Model};
 use crate::text::symbols::SymbolTable;
 use crate::text::vocabulary::Vocabulary;
 
@@ -28,6 +30,8 @@ pub struct Parameters<'a> {
     pub hidden: usize,
     unknown_id: Option<u32>,
     longest: usize,
+    /// Ids below are tokens in profile 2.
+    pub real: u32,
     /// References for the walk.
     pub uses: Vec<Use>,
 }
@@ -41,12 +45,14 @@ pub fn read<'a>(frame: &Frame<'a>, pools: &Pools<'a>) -> Result<Parameters<'a>> 
     let allowed = match kind {
         Kind::Bpe => 7,
         Kind::Unigram => 1,
+        Kind::Texts => 26,
         _ => 0,
     };
     section.ensure(flags & !allowed == 0, 4, "unknown flags")?;
     let mut references = References::new(section, pools);
     let (bpe, piece) = (kind == Kind::Bpe, kind == Kind::WordPiece);
-    let unknown = text(&mut references, 8, (kind != Kind::Unigram, bpe, true))?;
+    let has_unknown = bpe || piece || kind == Kind::WordLevel;
+    let unknown = text(&mut references, 8, (has_unknown, bpe, true))?;
     let prefix = text(&mut references, 12, (bpe || piece, true, false))?;
     let suffix = text(&mut references, 16, (bpe, true, false))?;
     let hidden = references.take(Pool::Sets, 20)?;
@@ -59,6 +65,7 @@ pub fn read<'a>(frame: &Frame<'a>, pools: &Pools<'a>) -> Result<Parameters<'a>> 
         hidden,
         unknown_id: Some(section.u32(24)).filter(|&id| id != NONE),
         longest: section.u32(28) as usize,
+        real: if kind == Kind::Texts { section.u32(40) } else { frame.tokens as u32 },
         uses: references.uses,
     })
 }
@@ -81,20 +88,26 @@ fn text<'a>(
 
 fn numbers(section: &Section, kind: Kind, tokens: usize) -> Result<()> {
     let unknown = section.u32(24);
-    let token = kind == Kind::Unigram && (unknown as usize) < tokens;
-    section.ensure(unknown == NONE || token, 24, "the unknown id")?;
+    let may = kind == Kind::Unigram || kind == Kind::Words;
+    let token = may && (unknown as usize) < tokens;
+    let none = unknown == NONE && kind != Kind::Words;
+    section.ensure(none || token, 24, "the unknown id")?;
     let most = if kind == Kind::WordPiece { COUNT_LIMIT } else { 1 };
     section.ensure(section.u32(28) < most, 28, "the longest word")?;
     let penalty = if kind == Kind::Unigram { PENALTY.to_bits() } else { 0 };
     section.ensure(u64_at(section.bytes, 32) == penalty, 32, "the penalty of an unknown")?;
-    section.ensure(u64_at(section.bytes, 40) == 0, 40, "a reserved field")
+    if kind != Kind::Texts {
+        return section.ensure(u64_at(section.bytes, 40) == 0, 40, "a reserved field");
+    }
+    section.ensure(section.u32(40) as usize <= tokens, 40, "more tokens than texts")?;
+    section.ensure(section.u32(44) == 0, 44, "a reserved field")
 }
 
 impl<'a> Parameters<'a> {
-    /// The model; rules 22 and 23 on the way.
+    /// The model; rules 22 and 23 of profile 1 on the way.
     pub fn model(&self, frame: &Frame<'a>, vocabulary: &Vocabulary<'a>) -> Result<Model<'a>> {
         let unknown = self.unknown.map(|text| vocabulary.find(text));
-        let fallback = (self.flags & 1 != 0).then(|| byte_tokens(vocabulary));
+        let fallback = (self.flags & 1 != 0).then(|| bytes_named(vocabulary));
         Ok(match frame.kind {
             Kind::Bpe => {
                 let odd = !self.prefix.is_empty() || vocabulary.find(b"").is_some();
@@ -118,6 +131,23 @@ impl<'a> Parameters<'a> {
                 longest: self.longest,
             }),
             Kind::WordLevel => Model::WordLevel(WordLevel { unknown: unknown.and_then(|id| id) }),
+            Kind::Texts => Model::Texts(Texts {
+                merges: vocabulary::read_merges(frame, vocabulary, false)?.judged(vocabulary),
+                scalars: SymbolTable::new(vocabulary),
+                real: self.real,
+                whole: self.flags & 2 != 0,
+                lines: self.flags & 16 != 0,
+                raw: (self.flags & 8 != 0).then(|| bytes_named(vocabulary)),
+            }),
+            Kind::Scored => Model::Scored(Scored {
+                ranks: &frame.section(12).bytes[..4 * frame.tokens],
+                bytes: bytes_named(vocabulary),
+            }),
+            Kind::Words => Model::WordPiece(WordPiece {
+                unknown: self.unknown_id,
+                prefix: b"",
+                longest: usize::MAX,
+            }),
         })
     }
 
@@ -141,15 +171,6 @@ impl<'a> Parameters<'a> {
         let lowest = lowest.unwrap_or(0.0) - PENALTY;
         Ok(Unigram { scores, unknown: self.unknown_id, lowest, fallback, longest })
     }
-}
-
-/// Ids of the tokens `<0xHH>`.
-fn byte_tokens(vocabulary: &Vocabulary) -> Box<[u32; 256]> {
-    let mut table = Box::new([NONE; 256]);
-    for (byte, id) in table.iter_mut().enumerate() {
-        *id = vocabulary.find(format!("<0x{:02X}>", byte).as_bytes()).unwrap_or(NONE);
-    }
-    table
 }
 
 /// Ids of the visible characters of all bytes; None where one is no token, or a control token.

@@ -21,6 +21,7 @@ const CHOICE: u16 = 5;
 const REPEAT: u16 = 6;
 const LOOK: u16 = 7;
 const ATOMIC: u16 = 8;
+const END: u16 = 9;
 
 /// The trees, and what their nodes refer to, in order.
 pub struct Patterns {
@@ -40,14 +41,21 @@ struct Row {
 }
 
 /// Section 4.
-pub fn read(section: &Section, strings: &[&[u8]], sets: &mut Vec<Vec<Range>>) -> Result<Patterns> {
+pub fn read(
+    section: &Section,
+    strings: &[&[u8]],
+    sets: &mut Vec<Vec<Range>>,
+    profile: u32,
+) -> Result<Patterns> {
     section.need(16, 0)?;
     let [count, nodes] = [0, 4].map(|at| section.u32(at) as usize);
     section.ensure(nodes <= MOST_NODES, 4, "too many nodes")?;
     section.zeros(8, 8)?;
     let first = 16 + 16 * nodes;
     section.exactly(first as u64 + 4 * (count as u64 + 1), 0)?;
-    let mut reader = Reader { section, strings, known: sets.len(), sets, nodes, uses: Vec::new() };
+    let last_op = if profile == 1 { ATOMIC } else { END };
+    let known = sets.len();
+    let mut reader = Reader { section, strings, known, sets, nodes, last_op, uses: Vec::new() };
     let mut trees = Vec::with_capacity(count);
     let mut raw = Vec::with_capacity(count);
     let mut at = 0;
@@ -74,6 +82,8 @@ struct Reader<'r, 'a> {
     /// Sets of the file; those behind them are literals of one scalar.
     known: usize,
     nodes: usize,
+    /// The last node that the profile has.
+    last_op: u16,
     uses: Vec<Use>,
 }
 
@@ -96,7 +106,7 @@ impl Reader<'_, '_> {
     /// A node with all below it, and where the next one stands.
     fn node(&mut self, at: usize, limit: usize, depth: usize) -> Result<(Node, usize)> {
         let row = self.row(at);
-        self.rule((EMPTY..=ATOMIC).contains(&row.op), at, 0, "an unknown node")?;
+        self.rule((EMPTY..=self.last_op).contains(&row.op), at, 0, "an unknown node")?;
         let most = match row.op {
             REPEAT => 2,
             LOOK => 3,
@@ -152,6 +162,7 @@ impl Reader<'_, '_> {
         let mut nodes = below.into_iter().map(|(_, node)| node);
         Ok(match row.op {
             CHOICE => Node::Alternatives(nodes.collect()),
+            END => Node::End,
             LOOK | ATOMIC => {
                 let node = Box::new(nodes.next().unwrap_or(Node::Sequence(Vec::new())));
                 let width = node.lengths().0.min(LONGEST_LOOK) as u32;
@@ -229,7 +240,7 @@ impl Reader<'_, '_> {
         *next += 1;
         ensure(at < self.nodes, || self.section.fault(0, "more nodes than there are"))?;
         match node {
-            Node::Literal(_) | Node::Set(_) => Ok(()),
+            Node::Literal(_) | Node::Set(_) | Node::End => Ok(()),
             Node::Sequence(nodes) | Node::Alternatives(nodes) => {
                 nodes.iter().try_for_each(|node| self.runnable(node, next, behind))
             }

@@ -43,7 +43,7 @@ pub struct Pools<'a> {
 
 impl<'a> Pools<'a> {
     /// Rules 12 to 15.
-    pub fn read(sections: [Section<'a>; 4]) -> Result<Pools<'a>> {
+    pub fn read(sections: [Section<'a>; 4], profile: u32) -> Result<Pools<'a>> {
         let mut pools = Pools {
             strings: strings(&sections[0])?,
             sets: sets(&sections[1])?,
@@ -52,7 +52,7 @@ impl<'a> Pools<'a> {
             node_uses: Vec::new(),
             sections,
         };
-        let read = patterns::read(&sections[3], &pools.strings, &mut pools.sets)?;
+        let read = patterns::read(&sections[3], &pools.strings, &mut pools.sets, profile)?;
         pools.patterns = read.trees;
         pools.node_uses = read.uses;
         Ok(pools)

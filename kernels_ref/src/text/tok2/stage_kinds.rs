@@ -7,7 +7,7 @@ use crate::text::decoders::Decoder;
 use crate::text::normal_forms::Form;
 use crate::text::normalizers::{Bert, Normalizer};
 use crate::text::pattern::Pattern;
-use crate::text::pre_tokenizers::{Metaspace, PreTokenizer};
+use crate::text::pre_tokenizers::{Metaspace, PreTokenizer, WordCuts};
 use crate::text::scalars::push;
 use crate::text::splitting::Behaviour;
 
@@ -78,6 +78,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         let flags = match opcode {
             17 | 19 | 20 => 1,
             18 | 21 | 22 => 0,
+            23 | 24 if self.gguf => 0,
             _ => return self.unknown(),
         };
         self.known(flags)?;
@@ -95,7 +96,9 @@ impl<'r, 'a> Reader<'r, 'a> {
             19 => PreTokenizer::ByteLevel { space: flag, pattern: self.pattern_or_none()? },
             20 => PreTokenizer::Metaspace(self.metaspace(flag)?),
             21 => PreTokenizer::Fixed(self.count(1)?),
-            _ => PreTokenizer::Scripts(self.runs()?),
+            22 => PreTokenizer::Scripts(self.runs()?),
+            23 => PreTokenizer::Steps(self.steps()?),
+            _ => PreTokenizer::Words(self.word_cuts()?),
         })
     }
 
@@ -108,6 +111,16 @@ impl<'r, 'a> Reader<'r, 'a> {
         let (always, first) = (scheme == 0, scheme == 1);
         let behaviour = Behaviour::MergedWithNext;
         Ok(Metaspace { code, text, always, first, cuts, pattern, behaviour })
+    }
+
+    fn word_cuts(&mut self) -> Result<WordCuts<'a>> {
+        Ok(WordCuts {
+            plain: self.letters_or_none()?,
+            space: self.set()?,
+            lost: self.set()?,
+            apart: self.set()?,
+            lower: self.letters_or_none()?,
+        })
     }
 
     /// One of the post-processors.
@@ -130,6 +143,8 @@ impl<'r, 'a> Reader<'r, 'a> {
         let flags = match opcode {
             51 | 54 => 1,
             49..=57 => 0,
+            58 if self.gguf => 3,
+            59 if self.gguf => 0,
             _ => return self.unknown(),
         };
         self.known(flags)?;
@@ -147,7 +162,9 @@ impl<'r, 'a> Reader<'r, 'a> {
             54 => Decoder::Ctc(self.text()?, self.text()?, flag),
             55 => Decoder::Replace(self.pattern()?, self.text()?),
             56 => Decoder::Fuse,
-            _ => Decoder::Strip(self.scalar()?, self.count(0)?, self.count(0)?),
+            57 => Decoder::Strip(self.scalar()?, self.count(0)?, self.count(0)?),
+            58 => Decoder::Pieces { visible: flag, strip_first: self.flag(2) },
+            _ => Decoder::Tidied,
         })
     }
 }

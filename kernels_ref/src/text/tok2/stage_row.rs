@@ -7,6 +7,7 @@ use super::tables::Table;
 use crate::bytes::u16_at;
 use crate::error::Result;
 use crate::text::charsmap::Charsmap;
+use crate::text::pre_tokenizers::Step;
 use crate::text::splitting::Behaviour;
 use crate::text::tables::{Classes, Compositions, Map, Runs};
 
@@ -36,6 +37,8 @@ pub enum Post {
 /// Reads one stage after the other.
 pub struct Reader<'r, 'a> {
     references: References<'r, 'a>,
+    /// Stages of profile 2 are known.
+    pub(super) gguf: bool,
     /// The stage.
     at: usize,
     flags: u16,
@@ -47,8 +50,13 @@ pub struct Reader<'r, 'a> {
 
 impl<'r, 'a> Reader<'r, 'a> {
     /// At the first stage, with so many pieces of templates behind all stages.
-    pub fn new(references: References<'r, 'a>, at: usize, pieces: usize) -> Reader<'r, 'a> {
-        Reader { references, at, flags: 0, operands: 0, pieces, taken: 0 }
+    pub fn new(
+        references: References<'r, 'a>,
+        gguf: bool,
+        at: usize,
+        pieces: usize,
+    ) -> Reader<'r, 'a> {
+        Reader { references, gguf, at, flags: 0, operands: 0, pieces, taken: 0 }
     }
 
     /// Pieces that templates have taken.
@@ -217,6 +225,40 @@ impl<'r, 'a> Reader<'r, 'a> {
     pub(super) fn pattern_or_none(&mut self) -> Result<Option<usize>> {
         let at = self.operand();
         self.references.optional(Pool::Patterns, at)
+    }
+
+    pub(super) fn set_or_none(&mut self) -> Result<Option<usize>> {
+        let at = self.operand();
+        self.references.optional(Pool::Sets, at)
+    }
+
+    /// A map with one scalar for each key, and at least one key; or none.
+    pub(super) fn letters_or_none(&mut self) -> Result<Option<Map<'a>>> {
+        let at = self.at + FIRST_OPERAND + 4 * self.operands;
+        if self.references.section.u32(at) == NONE {
+            return self.none();
+        }
+        let map = self.map()?;
+        self.rule(map.is_letters(), at, "a map that has not one scalar for each")?;
+        Ok(Some(map))
+    }
+
+    /// What cuts a text, one step after the other: the rest of the operands.
+    pub(super) fn steps(&mut self) -> Result<Vec<Step>> {
+        let mut steps: Vec<Step> = self.set_or_none()?.map(Step::Numbers).into_iter().collect();
+        let first = self.at + FIRST_OPERAND + 4;
+        let (mut ended, mut gap) = (false, false);
+        while self.operands < OPERANDS {
+            match self.pattern_or_none()? {
+                Some(pattern) => {
+                    gap |= ended;
+                    steps.push(Step::Pattern(pattern));
+                }
+                None => ended = true,
+            }
+        }
+        self.rule(!gap, first, "a gap between patterns")?;
+        Ok(steps)
     }
 
     /// The array of pieces behind the stages; None is the place of the text's own tokens.

@@ -32,7 +32,11 @@ pub struct Stages<'a> {
 }
 
 /// Read section 5.
-pub fn read_stages<'a>(section: Section<'a>, pools: &Pools<'a>) -> Result<Stages<'a>> {
+pub fn read_stages<'a>(
+    section: Section<'a>,
+    pools: &Pools<'a>,
+    profile: u32,
+) -> Result<Stages<'a>> {
     section.need(HEAD as u64, 0)?;
     let counts = [0, 4, 8, 12].map(|at| section.u32(at) as usize);
     for (i, &count) in counts.iter().enumerate() {
@@ -44,7 +48,7 @@ pub fn read_stages<'a>(section: Section<'a>, pools: &Pools<'a>) -> Result<Stages
     let total: usize = counts.iter().sum();
     section.exactly((HEAD + STAGE * total + PIECE * pieces) as u64, 0)?;
     let references = References::new(section, pools);
-    let mut reader = Reader::new(references, HEAD, pieces);
+    let mut reader = Reader::new(references, profile == 2, HEAD, pieces);
     let mut stages = Stages::default();
     for _ in 0..counts[0] {
         stages.normalizers.push(reader.stage(Reader::normalizer)?);
@@ -59,6 +63,9 @@ pub fn read_stages<'a>(section: Section<'a>, pools: &Pools<'a>) -> Result<Stages
     for _ in 0..counts[3] {
         stages.decoders.push(reader.stage(Reader::decoder)?);
     }
+    let is_pieces = |one: &&Decoder| matches!(one, Decoder::Pieces { .. });
+    let decoded = stages.decoders.iter().filter(is_pieces).count();
+    section.ensure(decoded == profile as usize - 1, 12, "another number of stages of pieces")?;
     section.ensure(reader.taken() == pieces, 16, "pieces of no template")?;
     let pieces = reader.template_pieces()?;
     for post in templates {
