@@ -12,6 +12,7 @@ from trlm_lab.describe.receipt import (
     evidence_table,
 )
 from trlm_lab.describe.resolution import Resolution, load_resolution
+from trlm_lab.describe.templates import template_at
 from trlm_lab.describe.tokenizer_check import check_tokenizer
 from trlm_lab.describe.weights import Tensors
 
@@ -34,4 +35,5 @@ __all__ = [
     "evidence_table",
     "load_resolution",
     "require_consistent",
+    "template_at",
 ]

@@ -7,9 +7,11 @@ words: the first control token, or the word `eos_token`, that follows a use of t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from trlm_lab.base.plain_file import read_plain
+from trlm_lab.describe.declarations import read_documents
 
 MAX_TEMPLATE_BYTES = 1 << 20
 
@@ -56,6 +58,21 @@ def declared_templates(documents: Any) -> list[DeclaredTemplate]:
             pointer = f"/gguf/fields/{key}"
             found.append(_bounded(DeclaredTemplate("provenance.cbor", pointer, value)))
     return found
+
+
+def template_at(root: Path, place: str) -> DeclaredTemplate | None:
+    """The template at a place of a model directory, as `DeclaredTemplate.place` spells it.
+
+    Where a file of its own holds the same text, it is that one: its hash is in the source tree.
+
+    Raises:
+        PartMissingError, NotPlainFileError, JsonError, JsonDuplicateKeyError: as `read_documents`.
+    """
+    found = declared_templates(read_documents(root))
+    held = next((t for t in found if t.place == place and not t.problem), None)
+    if held is None:
+        return None
+    return next((t for t in found if not t.pointer and t.text == held.text), held)
 
 
 def _inside(file: str, raw: Any) -> list[DeclaredTemplate]:

@@ -40,7 +40,8 @@ def trace_name(engine: str, label: str, suite: str) -> str:
 class Task:
     """One engine to run on one subject over one suite; `keep` stores the arrays.
 
-    `parents` are the nodes that the trace rests on, `tokenizer` the one of its text cases.
+    `parents` are the nodes that the trace rests on, `tokenizer` and `template` those of its text
+    cases.
     """
 
     engine: str
@@ -51,6 +52,7 @@ class Task:
     keep: bool = False
     parents: tuple[str, ...] = ()
     tokenizer: str = ""
+    template: str = ""
     node_type: str = "trace"
 
     @property
@@ -149,10 +151,10 @@ def engine_nodes(store: ReceiptStore, engine: EngineIdentity) -> list[str]:
 
 
 def _case_nodes(ws: Workspace, task: Task) -> list[str]:
-    """One node a case; what was a text rests on the tokenizer, what was ids on nothing."""
-    tokenizer = [task.tokenizer] if task.tokenizer else []
+    """One node a case; a text rests on tokenizer and template, what was ids on nothing."""
+    below = [node for node in (task.tokenizer, task.template) if node]
     return [
-        ws.store.add("case", case.to_map(), tokenizer if case.kind == "text" else [])
+        ws.store.add("case", case.to_map(), below if case.kind == "text" else [])
         for case in task.suite.cases
     ]
 

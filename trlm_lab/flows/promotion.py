@@ -64,6 +64,8 @@ def promote(run: Run, rows: Sequence[Claim]) -> str:
     children = list(dict.fromkeys(claim.evidence for claim in rows))
     if run.planted is not None:
         children.append(run.planted.node)
+    if run.template_node:
+        children.append(run.template_node)
     return run.ws.store.add(
         "promotion",
         {

@@ -32,6 +32,7 @@ from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.planted import Planted, plant
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.reviewed_source import hub_rules, kept_reviewed, load_resolutions
+from trlm_lab.flows.template_nodes import template_node
 from trlm_lab.flows.tokenizer_profiles import tokenizer_node
 from trlm_lab.flows.views import register as show_records
 from trlm_lab.flows.workspace import Workspace
@@ -108,6 +109,12 @@ class Run:
         return tokenizer_node(self.ws.store, self.source.root, file.sha256, tree)
 
     @cached_property
+    def template_node(self) -> str:
+        """The node of the source's chat template; empty where it has none."""
+        tree = self.source.nodes["source_tree"]
+        return template_node(self.ws.store, self.source.root, self.described.receipt, tree)
+
+    @cached_property
     def model_dirs(self) -> dict[str, Path]:
         """The directory whose weights the oracle runs, by artifact."""
         return {
@@ -161,6 +168,7 @@ class Run:
             keep=True,
             parents=(*parents, self.packed[label].nodes["artifact"]),
             tokenizer=self._tokenizer_node,
+            template=self.template_node,
             node_type="oracle_run",
         )
 
@@ -227,6 +235,7 @@ class Run:
                 keep=engine == self.stored_engine or engine in self.plan.bounded,
                 parents=(self.packed[label].nodes["artifact"],),
                 tokenizer=self._tokenizer_node,
+                template=self.template_node,
             )
             for engine in reversed(self.plan.exact + self.plan.bounded)
             for label in self.plan.artifacts

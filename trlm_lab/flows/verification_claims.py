@@ -7,8 +7,10 @@ from typing import Any
 from trlm_lab.flows.claim_rows import Claim, claims_of, holds
 from trlm_lab.flows.plan import PLAN_FILE
 from trlm_lab.flows.report import headline
+from trlm_lab.flows.template_nodes import TEMPLATE_TYPES
 from trlm_lab.flows.verification_dossier import Dossier
 from trlm_lab.flows.verification_plan import Planned
+from trlm_lab.flows.verification_templates import check_template_there
 
 
 def check_promotion(dossier: Dossier, node_id: str) -> None:
@@ -22,6 +24,7 @@ def check_promotion(dossier: Dossier, node_id: str) -> None:
     derived = claims_of(graph, node.children, plan)
     _check_rows(dossier, node_id, derived)
     _check_children(dossier, node_id, derived)
+    check_template_there(dossier, node_id)
     if node.metadata["holds"] is not holds(graph, derived, node.children):
         dossier.fail("PROMOTION", node_id, "`holds` is not what its claims say")
     Planned(dossier, node_id, plan).check()
@@ -52,9 +55,9 @@ def _check_rows(dossier: Dossier, node_id: str, derived: list[Claim]) -> None:
 
 
 def _check_children(dossier: Dossier, node_id: str, derived: list[Claim]) -> None:
-    """Every child is evidence of some claim, or a planted fault."""
+    """Every child is evidence of some claim, a planted fault, or the chat template."""
     wanted = {claim.evidence for claim in derived}
-    wanted |= set(dossier.graph.children(node_id, "fault_run"))
+    wanted |= set(dossier.graph.children(node_id, "fault_run", *TEMPLATE_TYPES))
     for child in dossier.graph.node(node_id).children:
         if child not in wanted:
             detail = f"{dossier.place(child)} is evidence of no claim"

@@ -9,6 +9,7 @@ from trlm_lab.base import canon
 from trlm_lab.base.document_names import is_card, is_licence
 from trlm_lab.base.records.tokenizer_profile import TokenizerProfile
 from trlm_lab.flows.verification_dossier import Dossier
+from trlm_lab.flows.verification_templates import check_template_ir, check_template_source
 
 
 def check_record(dossier: Dossier, node_id: str) -> None:
@@ -131,6 +132,8 @@ _CHECKS: dict[str, Callable[[Dossier, str], None]] = {
     "comparison": _comparison,
     "source_tree": _source_tree,
     "tokenizer_profile": _tokenizer,
+    "template_source": check_template_source,
+    "template_ir": check_template_ir,
     "conflict": _conflict,
     "licence": _licence,
     "inspection": _inspection,

@@ -125,6 +125,10 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
             {"file": "text", "sha256": ID, "profile_id": ID, "profile_blob": BLOB}, "source_tree"
         ),
     ),
+    "template_source": (
+        Shape({"place": "text", "source_blob": BLOB, "refusal_blob?": BLOB}, "source_tree"),
+    ),
+    "template_ir": (Shape({"ir_blob": BLOB}, "template_source"),),
     "quant_profile": (Shape({"name": "text", "profile_blob": BLOB}),),
     "ledger": (Shape({"ledger_id": ID, "ledger_blob": BLOB}, "source_tree effective_config"),),
     "artifact": (
@@ -165,7 +169,7 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
                 "position_ids?": "ids",
                 "attention_mask?": "ids",
             },
-            "tokenizer_profile?",
+            "tokenizer_profile? template_ir|template_source?",
         ),
         Shape({"case_id": "text", "container": "text", "golden_blob": BLOB}, "oracle_run|trace"),
         # A container from elsewhere: who generated it is known by the id alone.
@@ -248,7 +252,7 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
         Shape(
             {"claims_blob": BLOB, "holds": "flag"},
             "source_tree effective_config ledger|inspection* probe comparison* observation*"
-            " secret_scan? fault_run?",
+            " secret_scan? fault_run? template_ir|template_source?",
         ),
     ),
     "notebook": (
@@ -280,8 +284,6 @@ RESERVED: Final[frozenset[str]] = frozenset(
         "sealed_commitment",
         "stat_plan",
         "stat_result",
-        "template_ir",
-        "template_source",
     }
 )
 
