@@ -25,6 +25,10 @@ _FIXES: dict[str, str] = {
     "TEMPLATE_AMBIGUOUS": _RESOLVE,
     "TEMPLATE_SYNTAX": "use the template of a revision that renders",
     "MODEL_CARD_CONFLICT": _RESOLVE,
+    "DOUBLE_INSERTION": (
+        "nothing for a run; encode a rendered prompt without the special tokens of the tokenizer "
+        "(`add_special_tokens=False`)"
+    ),
     "CARD_MARKER": "nothing, if the card speaks of another model; else ask the publisher",
     "CARD_STOP": "give the text to the runtime as a stop, if the example's results are wanted",
     "CARD_REFERENCE": "nothing for one prompt; a batch that is padded so differs from the files",

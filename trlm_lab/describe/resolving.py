@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from trlm_lab.describe.declarations import ROLES, Documents
+from trlm_lab.describe.insertion_conflicts import FIELDS, OWNERS
 from trlm_lab.describe.receipt import ERROR, RESOLVED, ConflictFinding, ConflictReceipt
 from trlm_lab.describe.resolution import Resolution
 from trlm_lab.describe.vocabulary import Vocabulary, is_id
@@ -103,5 +104,9 @@ def _value(
         # Where no file declares a template, the choice can only be that there is none.
         if value not in (places or [None]):
             raise refuse(f"{value!r} is none of {places or [None]}")
+        return value
+    if finding.field in FIELDS.values():
+        if value not in OWNERS:
+            raise refuse(f"{value!r} is none of {OWNERS}")
         return value
     raise refuse(f"{finding.code} cannot be settled by a choice")

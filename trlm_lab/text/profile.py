@@ -104,7 +104,7 @@ def profile_of(
         added_rules=_ADDED_RULES,
         added_search=stage_profile(tokenizer.given) if tokenizer.given else None,
         post_processors=_stages(tokenizer.post_processors),
-        insertion=_insertion(tokenizer),
+        insertion=insertion_of(tokenizer.post_processors),
         special_ids=special,
         truncation="off",
         padding="off",
@@ -140,10 +140,11 @@ def _model(model: Any) -> ModelProfile:
     )
 
 
-def _insertion(tokenizer: Tokenizer) -> Insertion:
+def insertion_of(post_processors: tuple[Component, ...]) -> Insertion:
+    """The ids that these stages put before and behind a text."""
     before: list[int] = []
     after: list[int] = []
-    for one in tokenizer.post_processors:
+    for one in post_processors:
         if isinstance(one.stage, Template):
             pieces = one.stage.pieces
             at = pieces.index(None) if None in pieces else len(pieces)
