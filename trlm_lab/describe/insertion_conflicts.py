@@ -71,11 +71,8 @@ def insertion_evidence(compared: Compared, chosen: Mapping[str, tuple[int, ...]]
             for rendered in (_BARE,) if bare else parties.turns[:1]:
                 _held_against(parties, role, rendered, claim, row)
     twice = _double(parties)
-    return [
-        row
-        for role in FIELDS
-        if (row := _row(role, parties, [r for r, _, _ in claims[role]], twice)) is not None
-    ]
+    found = (_row(role, parties, [d for d, _, _ in claims[role]], twice) for role in FIELDS)
+    return [evidence for evidence in found if evidence is not None]
 
 
 def _parties(compared: Compared, chosen: Mapping[str, tuple[int, ...]]) -> _Parties | None:
