@@ -40,7 +40,7 @@ def test_empty_and_absent_directories_are_free(tmp_path: Path) -> None:
 
 def test_a_strangers_directory(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(DirectoryForeignError, match=r"it holds thesis\.tex"):
+    with pytest.raises(DirectoryForeignError, match=r"here is thesis\.tex"):
         conform(PLAN, tmp_path, Board(quiet=True))
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
     (tmp_path / PLAN_FILE).write_text("{")

@@ -132,8 +132,8 @@ class DirectoryForeignError(UsageError):
     """An output directory with files that no earlier run of ours wrote."""
 
     code = "DIRECTORY_FOREIGN"
-    rule = "the directory is not empty and no earlier {kind} wrote it (it holds {found})"
-    fix = "choose an empty or new directory with --out"
+    rule = "this is neither new nor empty, and no earlier {kind} wrote it (here is {found})"
+    fix = "choose an empty or new directory"
 
 
 class DirectoryDiffersError(UsageError):

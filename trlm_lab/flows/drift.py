@@ -8,6 +8,7 @@ from pathlib import Path
 from trlm_lab.acquire import Drift, HubLimits, newest_snapshot, observe, recorded_pin
 from trlm_lab.acquire.drift_review import load_drift_reviews, reviewed
 from trlm_lab.base.home import trlm_home
+from trlm_lab.flows.store_directory import require_store
 from trlm_lab.receipts import ReceiptStore
 
 OBSERVATIONS = "observations"
@@ -31,11 +32,14 @@ def observe_source(
         NotObservableError: the source cannot drift.
         DriftReviewError: a review is no form, or about something else.
         HubUnreachableError, HubNotFoundError: the Hub does not answer.
+        DirectoryForeignError, StoreWriteError: the directory is no store, or cannot be written.
     """
+    place = directory or trlm_home() / OBSERVATIONS
+    require_store(place)
     snapshot = newest_snapshot(recorded_pin(spec))
     looked = load_drift_reviews(reviews) if reviews else ()
     drift = reviewed(observe(snapshot, spec, limits), looked)
-    store = ReceiptStore(directory or trlm_home() / OBSERVATIONS)
+    store = ReceiptStore(place)
     observation = store.add(
         "observation", {"time_blob": store.put_value({"utc": datetime.now(UTC).isoformat()})}, []
     )

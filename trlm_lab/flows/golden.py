@@ -20,6 +20,7 @@ from trlm_lab.flows.progress import Board
 from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
 from trlm_lab.flows.reviewed_source import reviewed_workspace
 from trlm_lab.flows.single import open_trace
+from trlm_lab.flows.store_directory import require_store
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.golden import (
     CASE_FILE,
@@ -97,7 +98,9 @@ def export_golden(
     Raises:
         GoldenExportError: the trace lacks what is asked for, or is of another model.
         TraceCorruptError: an array is not the one that was captured.
+        DirectoryForeignError, StoreWriteError: what lies beside is no store, or not to be written.
     """
+    require_store(out / RECEIPTS)
     view = open_trace(trace)
     assert isinstance(view, TraceStore | SafetensorsTrace)
     unknown = [name for name in cases if name not in view.case_ids()]

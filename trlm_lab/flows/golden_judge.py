@@ -40,6 +40,7 @@ from trlm_lab.errors import (
 from trlm_lab.flows.engines import needs_model_dir, runner
 from trlm_lab.flows.golden import golden_directories
 from trlm_lab.flows.golden_receipt import record_judgement
+from trlm_lab.flows.store_directory import require_store
 from trlm_lab.golden import Golden, GoldenObservation, Slice, exact_id, parse_slice, read_golden
 from trlm_lab.inspector import inspect
 
@@ -195,7 +196,10 @@ def judge_golden(
     Raises:
         GoldenError, GoldenJudgeError: a container is unsound, or cannot judge this engine.
         SubjectMissingError: the engine reads what is not given.
+        DirectoryForeignError, StoreWriteError: `out` is no store, or cannot be written.
     """
+    if out is not None:
+        require_store(out)
     wants_model = needs_model_dir(engine)
     if (model if wants_model else artifact) is None:
         raise SubjectMissingError(where=engine)

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trlm_lab.base.blobs import file_sha256, write_atomically
+from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.records import EngineIdentity
 from trlm_lab.base.records.outcome import worst
 from trlm_lab.flows.execution import engine_nodes
+from trlm_lab.flows.store_directory import seal_alone
 from trlm_lab.golden import SCHEMA, Golden
 from trlm_lab.receipts import ReceiptStore
-from trlm_lab.receipts.receipt_file import RECEIPT_FILE, receipt_text
 
 if TYPE_CHECKING:
     from trlm_lab.flows.golden_judge import GoldenVerdict
@@ -31,7 +31,8 @@ def record_judgement(
 ) -> str:
     """Store a judgement of containers, in their order; returns the node.
 
-    It becomes the root of a store that has none. Beside a sealed root it stands on its own.
+    It becomes the root of a store that has none and is no run's. Beside a sealed root, and in the
+    directory of a run that is not sealed, it stands on its own.
 
     Raises:
         StoreWriteError: the disk is full, or this user may not write here.
@@ -50,8 +51,7 @@ def record_judgement(
         },
         [*engine_nodes(store, engine), *cases],
     )
-    if not (out / RECEIPT_FILE).exists():
-        write_atomically(out / RECEIPT_FILE, receipt_text(node).encode())
+    seal_alone(out, node)
     return node
 
 
