@@ -1,76 +1,108 @@
 """llama.cpp's own tokenizer over the vocabulary of a GGUF file: ids and decoded bytes, no offsets.
 
-Only the vocabulary is loaded, so that a file without tensors will do.
+Only the vocabulary is loaded, so that a file without tensors will do. It is loaded in a process of
+its own (`llama_cpp_vocabulary_process`), because llama.cpp aborts on what it does not expect.
 """
 
 from __future__ import annotations
 
-import ctypes
+import sys
+from array import array
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from trlm_lab.backends.llama_cpp import FIX, missing_part
+from trlm_lab.backends.llama_cpp_vocabulary_process import (
+    ADD_SPECIAL,
+    ANSWER,
+    CALL,
+    DECODE,
+    ENCODE,
+    PARSE_SPECIAL,
+    SHOW_SPECIAL,
+)
+from trlm_lab.backends.peer_pipe import PeerPipe
+from trlm_lab.backends.process_command import ProcessCommand
 from trlm_lab.errors import PeerMissingError, TokenizerFileError
 
-#: Bytes that a token can stand for on the average; where it is more, the call is made again.
-_BYTES_A_TOKEN = 32
+SCRIPT = Path(__file__).with_name("llama_cpp_vocabulary_process.py")
+# -P keeps the script's own directory, which has modules of common names, off the path.
+COMMAND = (sys.executable, "-P", str(SCRIPT))
+#: The longest wait for an answer: ten megabytes without a space take a minute.
+SECONDS = 300.0
+_LENGTH = slice(1, 9)
 
 
 class LlamaCppVocabulary:
-    """One vocabulary; it is freed with the object."""
+    """One vocabulary; its process ends with the object, or with `close`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self, path: Path, *, command: Sequence[str] = COMMAND, seconds: float = SECONDS
+    ) -> None:
         """Args:
             path: a GGUF file.
+            command: what serves it; the path is appended.
+            seconds: the longest wait for one answer.
 
         Raises:
             PeerMissingError: llama-cpp-python is not installed.
             TokenizerFileError: llama.cpp does not load the file.
+            PeerEndedError, PeerSilentError: it ended over the file, or did not answer in time.
         """
         if missing := missing_part():
             raise PeerMissingError(peer="llama.cpp", detail=missing, command=FIX)
-        import llama_cpp
+        # llama.cpp would call a debugger to tell where it aborts.
+        environment = {**ProcessCommand(()).visible_environment(), "GGML_NO_BACKTRACE": "1"}
+        self._pipe = PeerPipe(
+            [*command, str(path)],
+            environment,
+            peer="llama.cpp",
+            where=path.name,
+            seconds=seconds,
+        )
+        done, data = self._answer(b"")
+        if not done:
+            self.close()
+            raise TokenizerFileError(where=path.name, detail=data.decode("utf-8", "replace"))
+        self.size = int.from_bytes(data, "little")
 
-        self._api: Any = llama_cpp
-        # Kept, since llama.cpp calls it for as long as it runs.
-        self._log = llama_cpp.llama_log_callback(lambda level, text, data: None)
-        llama_cpp.llama_log_set(self._log, ctypes.c_void_p(0))
-        llama_cpp.llama_backend_init()
-        parameters = llama_cpp.llama_model_default_params()
-        parameters.vocab_only = True
-        self._model = llama_cpp.llama_model_load_from_file(str(path).encode(), parameters)
-        if not self._model:
-            raise TokenizerFileError(where=path.name, detail="llama.cpp does not load it")
-        self._vocabulary = llama_cpp.llama_model_get_vocab(self._model)
-        self.size: int = llama_cpp.llama_vocab_n_tokens(self._vocabulary)
+    @property
+    def pid(self) -> int:
+        """The process that holds the vocabulary."""
+        return self._pipe.pid
 
     def encode(self, data: bytes, *, add_special: bool, parse_special: bool) -> list[int]:
-        """Ids of a text; with `parse_special` control tokens are recognised in it."""
+        """Ids of a text; with `parse_special` control tokens are recognised in it.
+
+        Raises:
+            PeerEndedError, PeerSilentError: as above.
+        """
         if not data and not add_special:
             return []
-        room = len(data) + 2
-        while True:
-            ids = (ctypes.c_int32 * room)()
-            count = self._api.llama_tokenize(
-                self._vocabulary, data, len(data), ids, room, add_special, parse_special
-            )
-            if count >= 0:
-                return list(ids[:count])
-            room = -count
+        flags = ADD_SPECIAL * add_special | PARSE_SPECIAL * parse_special
+        return self._numbers(self._call(ENCODE, flags, data))
 
     def decode(self, ids: list[int], *, show_special: bool) -> bytes:
-        """Bytes of ids as llama.cpp writes them, tidied up where the vocabulary asks for it."""
-        given = (ctypes.c_int32 * len(ids))(*ids)
-        room = _BYTES_A_TOKEN * len(ids) + 1
-        while True:
-            data = ctypes.create_string_buffer(room)
-            count = self._api.llama_detokenize(
-                self._vocabulary, given, len(ids), data, room, False, show_special
-            )
-            if count >= 0:
-                return data.raw[:count]
-            room = -count
+        """Bytes of ids as llama.cpp writes them, tidied up where the vocabulary asks for it.
 
-    def __del__(self) -> None:
-        if getattr(self, "_model", None):
-            self._api.llama_model_free(self._model)
+        Raises:
+            PeerEndedError, PeerSilentError: as above.
+        """
+        return self._call(DECODE, SHOW_SPECIAL * show_special, array("i", ids).tobytes())
+
+    def close(self) -> None:
+        """End the process. May be called again."""
+        self._pipe.close()
+
+    def _call(self, what: int, flags: int, data: bytes) -> bytes:
+        return self._answer(CALL.pack(what, flags, len(data)) + data)[1]
+
+    def _answer(self, call: bytes) -> tuple[bool, bytes]:
+        answer = self._pipe.call(call, ANSWER.size, _LENGTH)
+        return bool(answer[0]), answer[ANSWER.size :]
+
+    @staticmethod
+    def _numbers(data: bytes) -> list[int]:
+        ids = array("i")
+        ids.frombytes(data)
+        return ids.tolist()

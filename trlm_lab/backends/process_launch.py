@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import BinaryIO
 
 from trlm_lab.backends import process_exec
 from trlm_lab.backends.process_command import ProcessCommand
@@ -52,7 +53,7 @@ def launch(command: ProcessCommand, request: Path, outdir: Path, log: Path) -> N
         seconds = command.limits.seconds
         raise ProcessTimeoutError(where="command", seconds=seconds, stderr=stderr_note(log))
     if child.returncode != 0:
-        ending = _ending(child.returncode)
+        ending = ending_of(child.returncode)
         raise ProcessCrashedError(where="command", ending=ending, stderr=stderr_note(log))
 
 
@@ -120,7 +121,8 @@ def _kill_group(group: int) -> None:
         return
 
 
-def _ending(returncode: int) -> str:
+def ending_of(returncode: int) -> str:
+    """An exit status in words."""
     if returncode >= 0:
         return f"exit status {returncode}"
     try:
@@ -132,9 +134,14 @@ def _ending(returncode: int) -> str:
 def stderr_note(log: Path) -> str:
     """The last lines of the standard error, as the end of a message; empty when it said nothing."""
     with log.open("rb") as stream:
-        size = os.fstat(stream.fileno()).st_size
-        stream.seek(max(0, size - TAIL_BYTES))
-        lines = stream.read(TAIL_BYTES).decode("utf-8", "replace").rstrip().splitlines()
+        return last_words(stream)
+
+
+def last_words(stream: BinaryIO) -> str:
+    """The same of an open file."""
+    size = os.fstat(stream.fileno()).st_size
+    stream.seek(max(0, size - TAIL_BYTES))
+    lines = stream.read(TAIL_BYTES).decode("utf-8", "replace").rstrip().splitlines()
     if not lines:
         return "; it wrote nothing to standard error"
     return "; its last words:\n" + "\n".join(lines[-TAIL_LINES:]) + "\n"

@@ -104,6 +104,23 @@ class PeerMissingError(InfrastructureError):
     fix = "run `{command}`"
 
 
+class PeerEndedError(InfrastructureError):
+    """A peer that ended in the middle of its work."""
+
+    code = "PEER_ENDED"
+    lines = True
+    rule = "{peer} ended with {ending} over this file{stderr}"
+    fix = "run `trlm check` on the file; the engine python says by name what is wrong with it"
+
+
+class PeerSilentError(InfrastructureError):
+    """A peer that did not answer in time."""
+
+    code = "PEER_SILENT"
+    rule = "{peer} did not answer within {seconds:g} s and was ended"
+    fix = "give shorter texts, or use another engine"
+
+
 class PeerBuildError(InfrastructureError):
     """A peer runtime that could not be built."""
 

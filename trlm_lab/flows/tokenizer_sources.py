@@ -187,3 +187,7 @@ class LlamaCpp:
             StreamUnsupportedError: always.
         """
         raise StreamUnsupportedError(engine="llama.cpp")
+
+    def close(self) -> None:
+        """End the process that holds the vocabulary."""
+        self._vocabulary.close()
