@@ -193,8 +193,8 @@ def test_package_not_installed(
     ("change", "error"),
     [
         (lambda data: data[:-1] + bytes([data[-1] ^ 1]), errors.SourceHashError),
-        (lambda data: data + b"x", errors.ArchiveMemberError),
-        (None, errors.ArchiveMemberError),
+        (lambda data: data + b"x", errors.InstalledMemberError),
+        (None, errors.InstalledMemberError),
     ],
 )
 def test_an_installed_file_that_is_not_the_pinned_one(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from trlm_lab.base.output_file import require_output
+from trlm_lab.base.output_file import require_output, written_below
 from trlm_lab.errors import OutputIsInputError, OutputNotPlainError
 
 
@@ -40,3 +40,12 @@ def test_a_loop_of_links_is_a_refusal_of_the_system(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(OSError, match="symbolic links"):
         require_output(tmp_path / "loop")
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No space left") as caught, written_below(tmp_path):
+        raise OSError(28, "No space left on device")
+    assert caught.value.filename == str(tmp_path)
+    with pytest.raises(FileNotFoundError) as missing, written_below(tmp_path):
+        (tmp_path / "none").read_bytes()
+    assert missing.value.filename == str(tmp_path / "none")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
+from trlm_lab.acquire.package_member import CHUNK, write_member
 from trlm_lab.acquire.pins import PinnedFile
 from trlm_lab.acquire.progress import Progress, silent
-from trlm_lab.errors import ArchiveMemberError, SourceHashError
-
-_CHUNK = 1 << 20
+from trlm_lab.errors import ArchiveMemberError
 
 
 def extract_member(
@@ -24,33 +23,19 @@ def extract_member(
         SourceHashError: the bytes are not the pinned ones.
     """
     where = f"{archive.name}:{member.name}"
+    write_member(_chunks(archive, member, where), member, out, where, progress)
+
+
+def _chunks(archive: Path, member: PinnedFile, where: str) -> Iterator[bytes]:
     try:
         with zipfile.ZipFile(archive) as opened:
             info = opened.getinfo(member.name)
             if info.file_size != member.size:
                 detail = f"{info.file_size} bytes, the pin says {member.size}"
                 raise ArchiveMemberError(where=where, detail=detail)
-            got = _stream(opened, info, member, out, progress)
+            # A zip member never yields more than its declared size.
+            with opened.open(info) as source:
+                while chunk := source.read(CHUNK):
+                    yield chunk
     except (KeyError, OSError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
         raise ArchiveMemberError(where=where, detail=f"unreadable: {error}") from error
-    if got != member.sha256:
-        out.unlink()
-        raise SourceHashError(where=where, got=got, expected=member.sha256)
-
-
-def _stream(
-    opened: zipfile.ZipFile,
-    info: zipfile.ZipInfo,
-    member: PinnedFile,
-    out: Path,
-    progress: Progress,
-) -> str:
-    digest, done = hashlib.sha256(), 0
-    with opened.open(info) as source, out.open("wb") as target:
-        # A zip member never yields more than its declared size, which was compared with the pin.
-        while chunk := source.read(_CHUNK):
-            target.write(chunk)
-            digest.update(chunk)
-            done += len(chunk)
-            progress(f"unpack {member.name.rsplit('/', 1)[-1]}", done, member.size)
-    return digest.hexdigest()

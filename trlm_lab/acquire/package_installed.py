@@ -1,18 +1,22 @@
-"""Members of a pinned package that is installed here: read as files, never imported."""
+"""Members of a pinned package that is installed here: read as files, never imported.
+
+Of what an installer records, the name of the folder `NAME-VERSION.dist-info` is looked at and
+nothing in it: metadata say nothing about the bytes, which are hashed.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import stat
-from importlib.metadata import PackageNotFoundError, distribution
+import re
+from collections.abc import Iterator
+from importlib.metadata import distributions
 from pathlib import Path
 
+from trlm_lab.acquire.package_member import CHUNK, write_member
 from trlm_lab.acquire.pins import PackagePin, PinnedFile
 from trlm_lab.acquire.progress import Progress, silent
-from trlm_lab.errors import ArchiveMemberError, PackageNotInstalledError, SourceHashError
-
-_CHUNK = 1 << 20
+from trlm_lab.base.plain_file import open_plain
+from trlm_lab.errors import InstalledMemberError, NotPlainFileError, PackageNotInstalledError
 
 
 def copy_installed(
@@ -22,38 +26,42 @@ def copy_installed(
 
     Raises:
         PackageNotInstalledError: the package is not installed, or in another version.
-        ArchiveMemberError: no such regular file, or one of another size.
+        InstalledMemberError: no such regular file, or one of another size.
         SourceHashError: the bytes are not the pinned ones.
     """
-    path = _located(pin, member)
+    path = _site(pin) / member.name
+    write_member(_chunks(pin, member, path), member, out, str(path), progress)
+
+
+def _chunks(pin: PackagePin, member: PinnedFile, path: Path) -> Iterator[bytes]:
+    def refused(detail: str) -> InstalledMemberError:
+        facts = {"package": pin.package, "version": pin.version}
+        return InstalledMemberError(where=str(path), detail=detail, **facts)
+
     try:
-        source = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        with open(source, "rb") as opened, out.open("wb") as target:  # noqa: PTH123
-            found = os.fstat(source)
-            if not stat.S_ISREG(found.st_mode) or found.st_size != member.size:
-                detail = f"{found.st_size} bytes, the pin says {member.size}"
-                raise ArchiveMemberError(where=str(path), detail=detail)
-            digest, done = hashlib.sha256(), 0
-            while done < member.size and (chunk := opened.read(min(_CHUNK, member.size - done))):
-                target.write(chunk)
-                digest.update(chunk)
-                done += len(chunk)
-                progress(f"copy {path.name}", done, member.size)
+        with open_plain(path) as opened:
+            size = os.fstat(opened.fileno()).st_size
+            if size != member.size:
+                raise refused(f"it has {size} bytes, the pin says {member.size}")
+            left = size
+            while chunk := opened.read(min(CHUNK, left)):
+                left -= len(chunk)
+                yield chunk
+    except NotPlainFileError as error:
+        raise refused(error.detail) from error
     except OSError as error:
-        raise ArchiveMemberError(where=str(path), detail=f"unreadable: {error}") from error
-    if digest.hexdigest() != member.sha256:
-        out.unlink()
-        raise SourceHashError(where=str(path), got=digest.hexdigest(), expected=member.sha256)
+        raise refused(f"it cannot be read: {error.strerror}") from error
 
 
-def _located(pin: PackagePin, member: PinnedFile) -> Path:
-    try:
-        found = distribution(pin.package)
-    except PackageNotFoundError as error:
-        raise PackageNotInstalledError(
-            package=pin.package, version=pin.version, detail="it is not installed here"
-        ) from error
-    if found.version != pin.version:
-        detail = f"version {found.version} is installed"
-        raise PackageNotInstalledError(package=pin.package, version=pin.version, detail=detail)
-    return Path(str(found.locate_file(member.name)))
+def _site(pin: PackagePin) -> Path:
+    """The folder that this version of the package is installed in; the first on the search path."""
+    stem = re.sub(r"[-_.]+", "_", pin.package).lower()
+    sites = [Path(str(found.locate_file(""))) for found in distributions(name=pin.package)]
+    for site in sites:
+        if (site / f"{stem}-{pin.version}.dist-info").is_dir():
+            return site
+    others = sorted({p.name for site in sites for p in site.glob(f"{stem}-*.dist-info")})
+    detail = "it is not installed here"
+    if sites:
+        detail = f"another version is installed ({', '.join(others) or 'without a dist-info'})"
+    raise PackageNotInstalledError(package=pin.package, version=pin.version, detail=detail)

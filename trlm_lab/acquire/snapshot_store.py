@@ -17,6 +17,7 @@ from trlm_lab.base import canon
 from trlm_lab.base.blobs import file_sha256, write_atomically
 from trlm_lab.base.file_lock import locked
 from trlm_lab.base.home import trlm_home
+from trlm_lab.base.output_file import written_below
 from trlm_lab.base.records import Pin, Snapshot, SourceFile
 from trlm_lab.errors import (
     NotAcquiredError,
@@ -59,9 +60,10 @@ def _build(root: Path, pin: Pin, build: Callable[[Path], dict[str, Any]]) -> Non
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
     try:
-        provenance = build(aside)
-        seal_snapshot(aside, pin, provenance)
-        aside.rename(root)
+        with written_below(root.parent):
+            provenance = build(aside)
+            seal_snapshot(aside, pin, provenance)
+            aside.rename(root)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from trlm_lab.base.plain_file import kind_of
@@ -27,3 +29,14 @@ def require_output(out: Path, *inputs: Path) -> None:
         raise OutputNotPlainError(where=str(out), kind=kind_of(status))
     if any(one.exists() and out.samefile(one) for one in inputs):
         raise OutputIsInputError(where=str(out))
+
+
+@contextmanager
+def written_below(place: Path) -> Iterator[None]:
+    """Name `place` in what the system refuses without a name: a disk is full while bytes go out."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(place)
+        raise

