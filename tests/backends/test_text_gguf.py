@@ -2,11 +2,15 @@
 
 import random
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import pytest
 
+from tests.backends.test_text_hostile import require_answers
 from tests.backends.text_engines import answered
+from tests.text.tok2.blocks import NAMES as RICH
+from tests.text.tok2.blocks import tokenizer as rich
 from tests.text.tok2.test_gguf import NAMES, compiled, reference, texts
 from trlm_lab.backends.abi_host import Host
 from trlm_lab.backends.abi_tokenizer import MODES, AbiTokenizer
@@ -14,8 +18,10 @@ from trlm_lab.errors import TokenIdError, UnknownTokenMissingError
 from trlm_lab.text import Tokenizer
 from trlm_lab.text.added_tokens import AddedToken
 from trlm_lab.text.coordinates import Coordinates
+from trlm_lab.text.ggml.decoding import Pieces
 from trlm_lab.text.ggml.partition import Partition
-from trlm_lab.text.tok2 import write_tok2
+from trlm_lab.text.tok2 import read_tok2, write_tok2
+from trlm_lab.text.tokenizer import Component
 
 
 def require_same(ours: AbiTokenizer, plain: Tokenizer, text: str, draw: random.Random) -> None:
@@ -82,6 +88,45 @@ def test_a_byte_whose_token_is_a_control_token(text_host: Host) -> None:
     with AbiTokenizer(text_host, write_tok2(plain)) as ours:
         assert answered(ours, text.encode(), False, [(0, 2)]) == "UNKNOWN_TOKEN_MISSING"
         assert answered(ours, text.encode())[0] == plain.encode(text).ids
+
+
+@cache
+def every() -> list[Tokenizer]:
+    """Tokenizers of both profiles."""
+    return [*map(rich, RICH), *(read_tok2(compiled(name)).tokenizer for name in NAMES)]
+
+
+def mixed(draw: random.Random) -> Tokenizer:
+    """Stages of both profiles around a model of the second one, as no file of today has them."""
+    found = read_tok2(compiled(draw.choice(NAMES))).tokenizer
+
+    def some(kind: str, most: int) -> list[Component]:
+        rows = [one for other in every() for one in getattr(other, kind)]
+        plain = [one for one in rows if not isinstance(one.stage, Pieces)]
+        return draw.choices(plain, k=draw.randrange(most))
+
+    pieces = next(one for one in found.decoders if isinstance(one.stage, Pieces))
+    flags = {"visible": draw.random() < 0.5, "strip_first": draw.random() < 0.5}
+    decoders = some("decoders", 3)
+    decoders.insert(
+        draw.randrange(len(decoders) + 1), replace(pieces, stage=replace(pieces.stage, **flags))
+    )
+    return replace(
+        found,
+        normalizers=tuple(some("normalizers", 3)),
+        pre_tokenizers=tuple(some("pre_tokenizers", 3)),
+        post_processors=tuple(some("post_processors", 3)),
+        decoders=tuple(decoders),
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_stages_of_both_profiles(text_host: Host, seed: int) -> None:
+    draw = random.Random(seed)
+    block = write_tok2(mixed(draw))
+    with AbiTokenizer(text_host, block) as ours:
+        for text in draw.sample(texts(seed), 8):
+            require_answers(ours, read_tok2(block), text)
 
 
 UNITS = ("a", "ab ", "123", "\n", " ", "\u00e9", "<s>", "\U0001f642")
