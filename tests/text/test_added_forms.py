@@ -1,36 +1,17 @@
 """Normalized added tokens: printed and found by their normalized form, as the source does."""
 
-import itertools
 import json
-from dataclasses import replace
-from typing import Any
 
 import pytest
 import tokenizers
 
-from tests.text.components import DECODERS, MODELS, NORMALIZERS, kind, replaced
+from tests.text.added_forms import CONTENTS, FLAGS, erased, erased_block, one_of_each
+from tests.text.components import MODELS, NORMALIZERS, kind
 from tests.text.constructed import added, document
 from tests.text.source_engine import Pair
 from trlm_lab.errors import AddedTokenErasedError, Tok2AddedError
 from trlm_lab.text import read_tokenizer
-from trlm_lab.text.tok2 import read_tok2, write_tok2
-
-#: Texts that some normalizer changes; `<s>` is what lower case makes of the first.
-CONTENTS = ("<S>", " X\xe9 ", "\ufb01X", "A B", "he", "\u212b")
-NORMALIZED: tuple[tuple[str, ...], ...] = ((), ("normalized",))
-FLAGS = [(*a, *b) for a, b in itertools.product(NORMALIZED, [(), ("special",)])]
-ERASER = replaced({"Regex": "<x>"}, "")
-
-
-def one_of_each(normalizer: str, flags: tuple[str, ...], decoder: str = "Fuse") -> dict[str, Any]:
-    """A tokenizer whose added tokens have the same flags, beside a plain special one."""
-    tokens = [added(text, 900 + number, *flags) for number, text in enumerate(CONTENTS)]
-    return document(
-        MODELS["fused"],
-        normalizer=NORMALIZERS[normalizer],
-        decoder=DECODERS[decoder],
-        added_tokens=[*tokens, added("<s>", 950, "special")],
-    )
+from trlm_lab.text.tok2 import read_tok2
 
 
 @pytest.mark.parametrize("flags", FLAGS, ids="-".join)
@@ -72,11 +53,6 @@ def test_a_special_token_of_another_form_is_shown() -> None:
     assert tokenizer.decode(ids, "visible").text == "<s>"
 
 
-def erased() -> dict[str, Any]:
-    tokens = [added("", 1), added("<y>", 2, "normalized"), added("<x>", 3, "normalized")]
-    return document(MODELS["bytes"], normalizer=ERASER, added_tokens=tokens)
-
-
 def test_a_token_that_is_erased() -> None:
     """Where the normalizer leaves nothing, the source cuts texts everywhere."""
     with pytest.raises(AddedTokenErasedError) as refused:
@@ -98,12 +74,7 @@ def test_a_token_that_is_not_normalized_may_be_erased() -> None:
 
 
 def test_a_compiled_token_that_is_erased() -> None:
-    row = erased()
-    row["added_tokens"][2]["normalized"] = False
-    tokenizer = read_tokenizer(row)
-    tokens = tuple(replace(token, normalized=True) for token in tokenizer.added)
-    data = write_tok2(replace(tokenizer, added=tokens))
+    data, place = erased_block()
     with pytest.raises(Tok2AddedError) as refused:
         read_tok2(data)
-    place = int(refused.value.where.removeprefix("byte "))
-    assert data[place - 8 : place - 4] == tokens[1].id.to_bytes(4, "little")
+    assert refused.value.where == f"byte {place}"

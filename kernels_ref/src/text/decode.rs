@@ -54,7 +54,7 @@ impl Tokenizer<'_> {
     /// The token of an id; added tokens come before the model's.
     pub fn token_text(&self, id: u32) -> Option<Vec<u8>> {
         if let Ok(at) = self.added_by_id.binary_search_by_key(&id, |&(id, _)| id) {
-            return Some(self.added[self.added_by_id[at].1].content.to_vec());
+            return Some(self.added_forms[self.added_by_id[at].1].to_vec());
         }
         let mut text = Vec::new();
         let known = id < self.real && self.vocabulary.text_of(id, &mut text);

@@ -47,6 +47,7 @@ use self::sets::ScalarSet;
 use self::state::{Offsets, Request, State};
 use self::vocabulary::{Vocabulary, NONE};
 use crate::error::{ensure, Code, Error, Result};
+use std::borrow::Cow;
 
 /// Bytes of one text at most, and scalars.
 pub const MOST_BYTES: usize = 64 << 20;
@@ -62,6 +63,8 @@ pub struct Tokenizer<'a> {
     post_processors: Vec<PostProcessor>,
     decoders: Vec<Decoder<'a>>,
     added: Vec<AddedToken<'a>>,
+    /// How each is printed: a normalized one in its normalized form.
+    added_forms: Vec<Cow<'a, [u8]>>,
     /// Ids and places in `added`, ascending.
     added_by_id: Vec<(u32, usize)>,
     special_texts: Vec<&'a [u8]>,
@@ -125,6 +128,7 @@ impl<'a> Tokenizer<'a> {
             added_by_id: by_id(&added),
             special_texts: special_texts(&added),
             added,
+            added_forms: Vec::new(),
             word: block.added.word,
             space: block.added.space,
             given: Matcher::new(std::iter::empty()),
@@ -140,6 +144,8 @@ impl<'a> Tokenizer<'a> {
             keeps_places: gguf,
             plain_bytes,
         };
+        tokenizer.added_forms = tokenizer.forms();
+        require_forms(&tokenizer.added_forms, block.added.contents_at)?;
         tokenizer.given = tokenizer.matcher(false);
         tokenizer.normalized = tokenizer.matcher(true);
         Ok(tokenizer)
@@ -153,11 +159,16 @@ impl<'a> Tokenizer<'a> {
             };
             self.added.iter().enumerate().filter(move |(_, token)| wanted(token))
         };
-        Matcher::new(group(true).chain(group(false)).map(|(i, token)| {
-            let text =
-                if normalized { self.normalize(token.content) } else { token.content.to_vec() };
-            (text, i)
-        }))
+        let both = group(true).chain(group(false));
+        Matcher::new(both.map(|(i, _)| (self.added_forms[i].to_vec(), i)))
+    }
+
+    fn forms(&self) -> Vec<Cow<'a, [u8]>> {
+        let form = |token: &AddedToken<'a>| match token.normalized {
+            true => Cow::Owned(self.normalize(token.content)),
+            false => Cow::Borrowed(token.content),
+        };
+        self.added.iter().map(form).collect()
     }
 
     fn normalize(&self, text: &[u8]) -> Vec<u8> {
@@ -197,6 +208,17 @@ impl<'a> Tokenizer<'a> {
             stage.apply(text, state, insert);
         }
         Ok(())
+    }
+}
+
+/// Rule 26: what is looked for is a text.
+fn require_forms(forms: &[Cow<[u8]>], contents_at: usize) -> Result<()> {
+    match forms.iter().position(|form| form.is_empty()) {
+        None => Ok(()),
+        Some(index) => {
+            let detail = "a content that the normalizers leave nothing of";
+            Err(Error::new(Code::Tok2Added, format!("byte {}", contents_at + 16 * index), detail))
+        }
     }
 }
 

@@ -95,3 +95,57 @@ fn stretches(taken: &Taken, length: usize) -> Vec<Found> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(content: &'static str, lstrip: bool, rstrip: bool) -> AddedToken<'static> {
+        AddedToken {
+            id: 0,
+            content: content.as_bytes(),
+            single_word: false,
+            lstrip,
+            rstrip,
+            normalized: false,
+            special: true,
+        }
+    }
+
+    fn found(tokens: &[AddedToken], text: &str, passed: usize) -> Vec<(String, Option<usize>)> {
+        let matcher = Matcher::new(tokens.iter().map(|t| t.content.to_vec()).zip(0..));
+        let parts = partition(&matcher, tokens, text.as_bytes(), |_, start, _| start != passed);
+        let shown = |(start, end, number): Found| (text[start..end].to_string(), number);
+        parts.into_iter().map(shown).collect()
+    }
+
+    fn rows(wanted: &[(&str, Option<usize>)]) -> Vec<(String, Option<usize>)> {
+        wanted.iter().map(|&(text, number)| (text.to_string(), number)).collect()
+    }
+
+    #[test]
+    fn the_longest_first_then_by_rows_then_from_the_left() {
+        let tokens = ["ab", "bcd", "cd", "dd"].map(|text| token(text, false, false));
+        let wanted = [("a", None), ("bcd", Some(1)), ("dd", Some(3)), ("ab", Some(0)), ("c", None)];
+        assert_eq!(found(&tokens, "abcdddabc", usize::MAX), rows(&wanted));
+        let wanted = [("x", None), ("cd", Some(2)), ("d", None)];
+        assert_eq!(found(&tokens, "xcdd", usize::MAX), rows(&wanted));
+        assert_eq!(found(&tokens, "", usize::MAX), []);
+    }
+
+    #[test]
+    fn a_match_that_is_not_allowed_hides_none_behind_it() {
+        let tokens = [token("aa", false, false)];
+        let wanted = [("a", None), ("aa", Some(0))];
+        assert_eq!(found(&tokens, "aaa", 0), rows(&wanted));
+    }
+
+    #[test]
+    fn white_space_is_taken_within_the_piece() {
+        let tokens = [token("<long>", false, true), token("<s>", true, true)];
+        let text = "<long> \t <s>\n <s>\u{a0}";
+        let wanted =
+            [("<long> \t ", Some(0)), ("<s>\n ", Some(1)), ("<s>", Some(1)), ("\u{a0}", None)];
+        assert_eq!(found(&tokens, text, usize::MAX), rows(&wanted));
+    }
+}

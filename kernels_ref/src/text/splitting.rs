@@ -157,3 +157,22 @@ impl Iterator for Groups<'_> {
         (start < self.at).then_some((start, self.at))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threes_from_the_right() {
+        let numbers = ScalarSet::new(vec![(0x30, 0x39), (0x661, 0x669)]);
+        let cut = |text: &str| {
+            let groups = Groups::new(text.as_bytes(), &numbers);
+            groups.map(|(start, end)| text[start..end].to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(cut("1234567"), ["1", "234", "567"]);
+        assert_eq!(cut("ab123456c1 d"), ["ab123", "456", "c1", " d"]);
+        assert_eq!(cut("\u{661}\u{662}\u{663}4x"), ["\u{661}", "\u{662}\u{663}4", "x"]);
+        assert_eq!(cut("ab"), ["ab"]);
+        assert_eq!(cut(""), [""; 0]);
+    }
+}

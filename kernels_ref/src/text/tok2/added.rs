@@ -14,6 +14,8 @@ pub struct Added<'a> {
     pub word: Option<usize>,
     /// White space.
     pub space: Option<usize>,
+    /// The byte of the block where the first token's content stands; the next is 16 bytes on.
+    pub contents_at: usize,
     /// References for the walk.
     pub uses: Vec<Use>,
 }
@@ -43,7 +45,8 @@ pub fn read<'a>(
     section.ensure(word.is_some() == needs_word, 4, "a set for single_word, or none")?;
     let needs_space = profile == 1 && tokens.iter().any(|token| token.lstrip || token.rstrip);
     section.ensure(space.is_some() == needs_space, 8, "a set for lstrip and rstrip, or none")?;
-    Ok(Added { tokens, word, space, uses: references.uses })
+    let contents_at = section.offset + 24;
+    Ok(Added { tokens, word, space, contents_at, uses: references.uses })
 }
 
 fn added<'a>(
