@@ -18,6 +18,7 @@ from trlm_lab.errors import (
     TrlmError,
     UnknownNameError,
 )
+from trlm_lab.flows.rendering_contract import owned, permitted
 from trlm_lab.text import text_of
 
 ENGINES = ("jinja", "native", "python", "wasm")
@@ -26,13 +27,20 @@ _OWN = frozenset({"messages", "tools", "documents", "add_generation_prompt", "va
 Row = dict[str, Any]
 
 
-def open_engine(template: Path, engine: str) -> Callable[[chat.Conversation], Row]:
+def open_engine(
+    template: Path, engine: str, *, strict: bool = False, tokenizer: Path | None = None
+) -> Callable[[chat.Conversation], Row]:
     """A function from a conversation to its answer.
+
+    With `strict` it refuses a conversation that uses what the template's contract forbids; with
+    `tokenizer` it says who inserts BOS and EOS, and refuses where two would. Both go by the
+    compiled template, whichever engine renders.
 
     Raises:
         UnknownNameError: no such engine.
         PathMissingError, TemplateSourceError, TemplateUnsupportedError, TemplateLimitError.
         InfrastructureError: `native` or `wasm` is not here.
+        Refused: the tokenizer file is none that the reference reads.
     """
     if engine not in ENGINES:
         known = ", ".join(ENGINES)
@@ -40,7 +48,12 @@ def open_engine(template: Path, engine: str) -> Callable[[chat.Conversation], Ro
     if not template.exists():
         raise PathMissingError(where=str(template))
     source, name = read_plain(template), template.name
-    return _by_source(source, name) if engine == "jinja" else _by_compiled(source, name, engine)
+    answer = _by_source(source, name) if engine == "jinja" else _by_compiled(source, name, engine)
+    if strict:
+        answer = permitted(chat.compile_template(source, where=name).ir, answer)
+    if tokenizer is not None:
+        answer = owned(chat.compile_template(source, where=name).ir, name, tokenizer, answer)
+    return answer
 
 
 def _renderer(ir: chat.TemplateIR, name: str, engine: str) -> Callable[..., chat.Rendered]:

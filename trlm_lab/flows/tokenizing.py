@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from trlm_lab.base import strict_json
-from trlm_lab.errors import TextLineError, TrlmError
+from trlm_lab.errors import DoubleInsertionError, TextLineError, TrlmError
 from trlm_lab.flows.tokenizer_engines import Request, Row, TokenizerEngine
 from trlm_lab.text import Decoded, text_of
 from trlm_lab.text.coordinates import Span
@@ -22,9 +23,36 @@ def tokenize_lines(
 
     def answer(row: Row, where: str) -> Iterator[Row]:
         text, content = _given(row, where)
-        yield engine.tokenize(Request(text, content, add_special_tokens, trace))
+        request = Request(text, content, add_special_tokens, trace)
+        found = engine.tokenize(request)
+        if add_special_tokens and "segments" in row:
+            _require_one_owner(engine, request, found["ids"], where)
+        yield found
 
     return _answers(lines, answer)
+
+
+def _require_one_owner(
+    engine: TokenizerEngine, request: Request, ids: list[int], where: str
+) -> None:
+    """Refuse a token of the post-processor beside the same one of the template.
+
+    Content never becomes a control id, so what stands at an end of the segments' own ids and is
+    put there once more was written by the template.
+
+    Raises:
+        DoubleInsertionError: the id.
+    """
+    own = engine.tokenize(replace(request, add_special_tokens=False, trace=False))["ids"]
+    starts = range(len(ids) - len(own) + 1)
+    at = next((k for k in starts if own and ids[k : k + len(own)] == own), None)
+    if at is None:
+        return
+    before, after = ids[:at], ids[at + len(own) :]
+    for place, added, kept in (("start", before[-1:], own[:1]), ("end", after[:1], own[-1:])):
+        if added and added == kept:
+            detail = f"the template wrote it at the {place} and the post-processor adds it"
+            raise DoubleInsertionError(where=where, token=f"id {added[0]}", detail=detail)
 
 
 def decode_lines(lines: Iterable[bytes], engine: TokenizerEngine, mode: str) -> Iterator[Row]:

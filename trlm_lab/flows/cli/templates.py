@@ -22,12 +22,20 @@ def render(
     engine: Annotated[
         str, typer.Option(help="jinja (the source's own), python, native, wasm.")
     ] = "python",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse what the template's contract forbids.")
+    ] = False,
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option(help="Say who inserts BOS and EOS; refuse where this tokenizer would too."),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Render conversations, JSON lines from standard input to standard output."""
     from trlm_lab.flows.rendering import open_engine, render_lines
 
-    answer, refused = open_engine(template, engine), False
+    answer = open_engine(template, engine, strict=strict, tokenizer=tokenizer)
+    refused = False
     for row in render_lines(sys.stdin.buffer, answer):
         refused = refused or "error" in row
         sys.stdout.write(json_text.dumps(row, ensure_ascii=False) + "\n")
