@@ -9,11 +9,11 @@ from trlm_lab.acquire.hub_snapshot import HubRules
 from trlm_lab.acquire.licence import load_decision
 from trlm_lab.acquire.progress import Progress
 from trlm_lab.acquire.safetensors_check import check_safetensors, require_safetensors
+from trlm_lab.acquire.snapshot_export import export_snapshot, require_export
 from trlm_lab.acquire.snapshot_store import newest_snapshot, verify_snapshot
 from trlm_lab.acquire.sources import (
     acquire,
     download_bytes,
-    export_snapshot,
     packaged_gguf,
     parse_source,
     recorded_pin,
@@ -43,6 +43,7 @@ __all__ = [
     "packaged_gguf",
     "parse_source",
     "recorded_pin",
+    "require_export",
     "require_safetensors",
     "verify_snapshot",
 ]

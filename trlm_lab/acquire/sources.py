@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -291,20 +289,3 @@ def _require_unchanged(root: Path, files: list[SourceFile]) -> None:
         path = root / file.path.decode()
         if not path.is_file() or file_sha256(path) != file.sha256:
             raise SourceChangedError(where=str(path))
-
-
-def export_snapshot(snapshot: Snapshot, out: Path) -> Snapshot:
-    """Copy a snapshot into the new directory `out`, whole or not at all, and verify the copy.
-
-    Raises:
-        SourceSpecError: `out` exists already.
-    """
-    if out.exists():
-        raise SourceSpecError(spec=str(out), forms="a directory that does not exist yet")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".exporting-", dir=out.parent) as aside:
-        copy = Path(aside) / "copy"
-        shutil.copytree(snapshot.root, copy)
-        verify_snapshot(copy)
-        copy.rename(out)
-    return verify_snapshot(out)

@@ -29,11 +29,13 @@ def acquire(
 ) -> int:
     """Fetch and convert a source into a verified snapshot."""
     from trlm_lab.acquire import acquire as fetch
-    from trlm_lab.acquire import export_snapshot
+    from trlm_lab.acquire import export_snapshot, require_export
     from trlm_lab.flows.checking import approval
     from trlm_lab.flows.progress import Board
     from trlm_lab.flows.reviewed_source import hub_rules, load_resolutions
 
+    if out is not None:
+        require_export(out)
     with Board() as board:
         settled, rules = approval(load_resolutions(reviewed.resolutions)), hub_rules(reviewed)
         snapshot = fetch(source, progress=board.report, approve=settled, rules=rules)
