@@ -1,40 +1,16 @@
-"""The examples of a model card against template, vocabulary and ids: right, wrong and hostile."""
+"""The examples of a model card against ids and vocabulary: right, wrong, and no alarm."""
 
 import itertools
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from tests.describe.test_evidence import column, places, template
+from tests.describe.cards import TURN, Tree, fenced, found, judged
+from tests.describe.test_evidence import column, places
 from trlm_lab import errors
-from trlm_lab.base import canon
 from trlm_lab.describe import ConflictReceipt, detect_conflicts, load_resolution
-from trlm_lab.describe.card_text import MAX_BYTES
 from trlm_lab.describe.fixes import fix_of
-from trlm_lab.describe.model_card import MAX_STATEMENTS
-
-Tree = Callable[..., Path]
-TURN = {"tokenizer_config": {"chat_template": template("eos_token")}}
-
-
-def judged(root: Path, card: str | bytes, name: str = "README.md") -> ConflictReceipt:
-    (root / name).write_bytes(card if isinstance(card, bytes) else card.encode())
-    receipt = detect_conflicts(root)
-    canon.encode(receipt.to_map())
-    return receipt
-
-
-def found(receipt: ConflictReceipt) -> list[tuple[str, str, str]]:
-    return [(f.code, f.level, f.where) for f in receipt.findings if f.code != "LICENCE_MISSING"]
-
-
-def fenced(code: str, language: str = "python") -> str:
-    return f"# A model\n\n```{language}\n{code}\n```\n"
-
 
 WRONG = {
     "a keyword": fenced("generate(x, eos_token_id=4)"),
@@ -172,16 +148,6 @@ def test_an_ordinary_card_gives_no_alarm(tree: Tree, name: str) -> None:
     assert found(judged(tree(**TURN), QUIET[name])) == []
 
 
-def test_a_template_that_joins_role_and_mark_writes_the_roles(tree: Tree) -> None:
-    joined = "{% for m in messages %}{{ '<|' + m.role + '|>' + m.content + eos_token }}{% endfor %}"
-    card = fenced("<|user|>\nhi<|stop|>\n<|assistant|>", "")
-    root = tree(tokenizer_config={"chat_template": joined})
-    assert found(judged(root, card)) == []
-    other = detect_conflicts(tree(**TURN))
-    assert [f.code for f in other.stops] == ["MODEL_CARD_CONFLICT"]
-    assert "'<|user|>'" in other.stops[0].detail
-
-
 NOTES = {
     "a marker in prose": (
         "Others begin with `<|im_start|>`.\n", ("CARD_MARKER", "note", "README.md, line 1")),
@@ -246,37 +212,6 @@ def test_a_name_that_means_itself_declares_nothing(tree: Tree) -> None:
     assert not any(place.startswith("README") for place in places(receipt, "eos_token_id"))
 
 
-def test_a_token_of_the_vocabulary_that_the_template_never_writes(tree: Tree) -> None:
-    card = fenced("<|start|>user\nhi<|turn|>", "")
-    stops = judged(tree(**TURN), card).stops
-    assert ["'<|turn|>'" in f.detail for f in stops] == [True]
-    assert judged(tree(tokenizer_config={"chat_template": None}), card).stops == ()
-
-
-def test_a_turn_with_brackets(tree: Tree) -> None:
-    card = fenced("[INST] hi [/INST]", "")
-    assert [f.code for f in judged(tree(**TURN), card).stops] == ["MODEL_CARD_CONFLICT"]
-    llama = "{{ '[INST] ' + messages[0].content + ' [/INST]' }}"
-    assert found(judged(tree(tokenizer_config={"chat_template": llama}), card)) == []
-
-
-def test_a_turn_in_a_widget(tree: Tree) -> None:
-    card = '---\nwidget:\n- text: "ü <|im_start|>user\\nhi"\n---\n'
-    receipt = judged(tree(**TURN), card)
-    stop = receipt.stops[0]
-    assert (stop.code, stop.where) == ("MODEL_CARD_CONFLICT", "README.md, line 3")
-    assert "<|im_start|>user" in places(receipt, "chat_template")["README.md#line 3"]
-
-
-def test_a_template_in_the_card(tree: Tree) -> None:
-    root, text = tree(**TURN), TURN["tokenizer_config"]["chat_template"]
-    same = fenced(f"tokenizer.chat_template = {json.dumps(text)}")
-    assert found(judged(root, same)) == []
-    assert found(judged(root, same.replace('"{%', '"""{%').replace('%}"', '%}"""'))) == []
-    stops = judged(root, fenced('apply_chat_template(m, chat_template="{{ m }}")')).stops
-    assert [(f.code, f.field) for f in stops] == [("MODEL_CARD_CONFLICT", "chat_template")]
-
-
 def test_facts_and_sampling_are_rows_of_their_own(tree: Tree) -> None:
     card = "---\nbase_model: [org/a, org/b]\npipeline_tag: text-generation\n---\n" + fenced(
         "generate(temperature=0.2, do_sample=True)"
@@ -319,79 +254,3 @@ def test_many_lines_are_one_conflict_that_one_file_settles(tree: Tree, tmp_path:
     (root / "README.md").write_text(fenced("eos_token_id=4"))
     with pytest.raises(errors.ResolutionUnmatchedError):
         detect_conflicts(root, None, [load_resolution(path)])
-
-
-def test_a_turn_without_any_template_is_settled_by_none(tree: Tree, tmp_path: Path) -> None:
-    root = tree()
-    receipt = judged(root, fenced("<|im_start|>user", ""))
-    stop = receipt.stops[0]
-    row = {
-        "schema": "trlm.resolution.v1", "conflict_id": receipt.conflict_id(stop),
-        "code": stop.code, "field": "chat_template", "kind": "normative_choice", "value": None,
-        "reviewer": "A. Reviewer", "deviation": "Prompts are given as plain text.",
-    }  # fmt: skip
-    path = tmp_path / "r.txt"
-    path.write_text(json.dumps(row))
-    assert detect_conflicts(root, None, [load_resolution(path)]).verdict == "accept"
-    path.write_text(json.dumps({**row, "value": "elsewhere"}))
-    with pytest.raises(errors.ResolutionValueError, match=r"none of \[None\]"):
-        detect_conflicts(root, None, [load_resolution(path)])
-
-
-MEGABYTE = 1 << 20
-# Text that a pattern which tries again from every place would take hours for.
-HOSTILE = {
-    "open marks": "<|" * (MEGABYTE // 2),
-    "open marks in a block": "```\n" + "<|" * (MEGABYTE // 2),
-    "long names": "```\n" + ("<|" + "a" * 62) * (MEGABYTE // 64),
-    "ticks": "`" * MEGABYTE,
-    "open ticks": "` `` " * (MEGABYTE // 5),
-    "lists": "```\n" + "stop=[" * (MEGABYTE // 6),
-    "texts": "```\n" + "stop=\"a stop='a " * (MEGABYTE // 16),
-    "escapes": "```\n" + 'stop="' + "\\" * MEGABYTE,
-    "triple quotes": "```\n" + 'stop="""' * (MEGABYTE // 8),
-    "calls": "```\n" + "stop=f(" * (MEGABYTE // 7),
-    "objects": "```\n" + "stop={" * (MEGABYTE // 6),
-    "spaces": "```\n" + ("stop" + " " * 60) * (MEGABYTE // 64),
-    "fences": "```\n" * (MEGABYTE // 4),
-    "lines": "\n" * MEGABYTE,
-    "front matter": "---\n" + "inference: [\n" * (MEGABYTE // 13),
-    "a long key": "---\ninference:\n" + " a: b\n" * (MEGABYTE // 6) + "---\n",
-    "nested YAML": "---\ninference: " + "[" * 16000 + "\n---\n",
-    "aliases": "---\ninference: &a\n parameters: *a\n---\n",
-    "markers": "".join(f"<|{n}|>" for n in range(MEGABYTE // 8)),
-    "assignments": "```\n" + "".join(f"eos_token_id={n}\n" for n in range(MEGABYTE // 20)),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_card_is_read_once(tree: Tree, name: str) -> None:
-    receipt = judged(tree(**TURN), HOSTILE[name])
-    declared = sum(d.file == "README.md" for e in receipt.evidence for d in e.publisher)
-    assert declared <= 2 * MAX_STATEMENTS
-    limited = any("rest is not compared" in f.detail for f in receipt.findings)
-    assert limited == (name in ("markers", "assignments"))
-    assert all(len(f.detail) < 2000 for f in receipt.findings)
-
-
-PIECES = [
-    "```", "~~~", "`", "\n", " ", "---", "inference:", "parameters:", "widget:", "- ", "[", "]",
-    "stop", "=", ":", "'", '"', "\\", "eos_token_id", "chat_template", "{{", "4", "<|turn|>",
-    "<|x|>", "user", "[INST]", "&a", "*a", "\u2028", "\ud7ff", "\x00", "é", ",",
-]  # fmt: skip
-
-
-@settings(max_examples=150, deadline=None,
-          suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
-@given(st.lists(st.sampled_from(PIECES), max_size=40), st.booleans())
-def test_any_card_gives_findings_and_nothing_else(tree: Tree, pieces: list[str], top: bool) -> None:
-    receipt = judged(tree(**TURN), "---\n" * top + "".join(pieces))
-    assert receipt.verdict in ("accept", "stop")
-
-
-def test_a_card_longer_than_is_read(tree: Tree) -> None:
-    root, filler = tree(), "é" * (MAX_BYTES // 2 - 20)
-    inside = filler + "\n`eos_token_id=4`\n"
-    assert [row[0] for row in found(judged(root, inside))] == ["MODEL_CARD_CONFLICT"]
-    longer = "x" + "é" * (MAX_BYTES // 2) + "\n`eos_token_id=4`\n"
-    assert found(judged(root, longer)) == [("CARD_UNREADABLE", "note", "README.md")]
