@@ -7,7 +7,8 @@ is decoded, and on each hop of a redirect or a next page.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from trlm_lab.acquire.hub_limits import HubLimits
@@ -18,6 +19,41 @@ FILE = "trlm_file"
 _CONTENT = (200, 206)
 #: How long to wait is the client's matter, which has a deadline, and not the server's.
 _WAITING = ("retry-after", "ratelimit", "ratelimit-policy")
+
+
+@dataclass
+class _Transaction:
+    """What one transaction with `server` may take; counts its answers."""
+
+    limits: HubLimits
+    deadline: float
+    server: str
+    origin: tuple[str, str, int | None]
+    answers: int = 0
+
+    def prepare(self, request: Any) -> None:
+        """Neither a next page nor a redirect takes the token to another server."""
+        require_time(self.deadline, self.limits)
+        _require_safe(request.url, self.server)
+        if _origin(request.url) != self.origin:
+            request.headers.pop("authorization", None)
+        request.headers["accept-encoding"] = "identity"
+
+    def count(self) -> None:
+        """One answer more. Raises HubLimitError."""
+        self.answers += 1
+        if self.answers > self.limits.answers:
+            detail = f"more than {self.limits.answers} answers, as of pages that never end"
+            raise HubLimitError(where=self.server, detail=detail)
+
+    def in_time(self, got: int, seconds: float) -> None:
+        """After a part of a file, which has limits of its own. Raises HubLimitError."""
+        require_time(self.deadline, self.limits)
+
+    def in_bounds(self, got: int, seconds: float) -> None:
+        """After a part of an answer, `got` bytes in `seconds`. Raises HubLimitError."""
+        require_time(self.deadline, self.limits)
+        _require_bounds(got, seconds, self.limits, self.server)
 
 
 def bounded_transport(limits: HubLimits, deadline: float, server: str, proxy: str = "") -> Any:
@@ -31,58 +67,53 @@ def bounded_transport(limits: HubLimits, deadline: float, server: str, proxy: st
     """
     import httpx2
 
-    class BoundedStream(httpx2.SyncByteStream):
-        def __init__(self, inner: Any) -> None:
-            self._inner = inner
+    transaction = _Transaction(limits, deadline, server, _origin(httpx2.URL(server)))
+    watched = _watched_stream()
+
+    class BoundedTransport(httpx2.HTTPTransport):
+        def handle_request(self, request: Any) -> Any:
+            transaction.prepare(request)
+            response = super().handle_request(request)
+            for name in _WAITING:
+                response.headers.pop(name, None)
+            if FILE in request.extensions and response.status_code in _CONTENT:
+                response.stream = watched(response.stream, transaction.in_time)
+                return response
+            transaction.count()
+            response.stream = watched(response.stream, transaction.in_bounds)
+            _require_plain(request, response)
+            return response
+
+    return BoundedTransport(proxy=proxy or None)
+
+
+def _watched_stream() -> Callable[[Any, Callable[[int, float], None]], Any]:
+    """The class of streams that call a check with bytes and seconds after each part."""
+    import httpx2
+
+    class WatchedStream(httpx2.SyncByteStream):
+        def __init__(self, inner: Any, check: Callable[[int, float], None]) -> None:
+            self._inner, self._check = inner, check
 
         def __iter__(self) -> Iterator[bytes]:
             got, start = 0, time.monotonic()
             for part in self._inner:
                 got += len(part)
-                require_time(deadline, limits)
-                _require_bounds(got, time.monotonic() - start, limits, server)
+                self._check(got, time.monotonic() - start)
                 yield part
 
         def close(self) -> None:
             self._inner.close()
 
-    class TimedStream(BoundedStream):
-        def __iter__(self) -> Iterator[bytes]:
-            for part in self._inner:
-                require_time(deadline, limits)
-                yield part
+    return WatchedStream
 
-    class BoundedTransport(httpx2.HTTPTransport):
-        answers = 0
 
-        def handle_request(self, request: Any) -> Any:
-            require_time(deadline, limits)
-            _require_safe(request.url, server)
-            # Neither a next page nor a redirect takes the token to another server.
-            if _origin(request.url) != _origin(httpx2.URL(server)):
-                request.headers.pop("authorization", None)
-            request.headers["accept-encoding"] = "identity"
-            response = super().handle_request(request)
-            for name in _WAITING:
-                response.headers.pop(name, None)
-            if FILE in request.extensions and response.status_code in _CONTENT:
-                response.stream = TimedStream(response.stream)
-                return response
-            self._count()
-            response.stream = BoundedStream(response.stream)
-            if response.headers.get("content-encoding", "identity") != "identity":
-                response.close()
-                detail = "the server compresses what was asked for as it is"
-                raise HubContentError(where=str(request.url), detail=detail)
-            return response
-
-        def _count(self) -> None:
-            self.answers += 1
-            if self.answers > limits.answers:
-                detail = f"more than {limits.answers} answers, as of pages that never end"
-                raise HubLimitError(where=server, detail=detail)
-
-    return BoundedTransport(proxy=proxy or None)
+def _require_plain(request: Any, response: Any) -> None:
+    """Close and refuse a compressed answer."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        response.close()
+        detail = "the server compresses what was asked for as it is"
+        raise HubContentError(where=str(request.url), detail=detail)
 
 
 def require_time(deadline: float, limits: HubLimits) -> None:
