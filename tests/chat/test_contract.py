@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 from tests.chat.conversations import TEMPLATES
 from trlm_lab.base import canon
-from trlm_lab.chat import TemplateContract, compile_template, derive_contract
+from trlm_lab.chat import TemplateContract, compile_template, derive_contract, limits
+from trlm_lab.chat.budget import Budget
+from trlm_lab.errors import TemplateLimitError
 
 
 def contract(source: str) -> TemplateContract:
@@ -113,3 +117,32 @@ def test_each_value_of_a_field(source: str, field: str, value: str) -> None:
 
 def test_a_contract_has_a_canonical_form() -> None:
     assert len(canon.content_id(contract(TEMPLATES["chatml"]).to_map())) == 64
+
+
+AWAY = "{% for a in range(9999) %}{% for b in range(9999) %}{{ b }}{% endfor %}{% endfor %}"
+
+
+def test_a_template_that_runs_away_is_refused_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its probes have the steps of one rendering together, and none is made behind them."""
+    module = importlib.import_module("trlm_lab.chat.contract")
+    budgets: list[Budget] = []
+
+    def counted(steps: int) -> Budget:
+        budgets.append(Budget(steps))
+        return budgets[-1]
+
+    monkeypatch.setattr(module, "Budget", counted)
+    with pytest.raises(TemplateLimitError, match="steps"):
+        contract("{% if messages | length > 2 %}" + AWAY + "{% endif %}")
+    assert len(budgets) > 1
+    assert budgets[-2].steps <= limits.MAX_STEPS < budgets[-1].steps
+    assert len(budgets) < 8
+
+
+def test_a_probe_beyond_another_limit_is_a_refusal_of_its_own() -> None:
+    deep = "{% macro m(n) %}{{ m(n) }}{% endmacro %}"
+    source = (
+        deep + "{% for x in messages %}{{ m(1) if x.role == 'tool' else x.content }}{% endfor %}"
+    )
+    found = contract(source)
+    assert (found.roles["tool"], found.roles["user"]) == ("refused", "accepted")

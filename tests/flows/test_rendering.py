@@ -54,6 +54,17 @@ def test_text_and_owners(command: Command, engine: str) -> None:
     assert rows[1]["ownership"] == [*head, [11, 22, "generation_prefix"]]
 
 
+def test_the_source_is_not_asked_for_a_template_that_runs_away(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would render for an hour."""
+    loop = "{% for a in range(99999) %}"
+    command.template.write_text(loop + loop + "{{ a }}" + "{% endfor %}" * 2)
+    monkeypatch.setattr("trlm_lab.chat.render_source", lambda *given, **more: pytest.fail("asked"))
+    (row,) = command(lines(HI), "jinja", status=3)
+    assert row["error"]["code"] == "TEMPLATE_LIMIT"
+
+
 def test_both_engines_answer_alike(command: Command) -> None:
     given = lines(
         *(

@@ -12,8 +12,9 @@ from trlm_lab.errors import TemplateLimitError
 class Budget:
     """Counters of one rendering; every `charge` may end it."""
 
-    def __init__(self) -> None:
-        self.steps = 0
+    def __init__(self, steps: int = 0) -> None:
+        """`steps` are used up already."""
+        self.steps = steps
         self.output = 0
         self.macros = 0
         self.live = 0

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from trlm_lab.chat import limits
+from trlm_lab.chat.budget import Budget
 from trlm_lab.chat.ir import TemplateIR
 from trlm_lab.chat.render import Conversation, Rendered, render
 from trlm_lab.errors import Refused
@@ -61,15 +63,29 @@ class TemplateContract:
 
 
 class _Probes:
+    """Small conversations; all of them together have the steps of one rendering."""
+
     def __init__(self, ir: TemplateIR) -> None:
         self.ir = ir
+        self._steps = 0
 
     def rendered(self, messages: list[Any], **more: Any) -> Rendered | None:
-        """A rendering, or None where it is refused."""
+        """A rendering, or None where it is refused.
+
+        Raises:
+            TemplateLimitError: the steps are used up.
+        """
+        budget = Budget(self._steps)
+        given = Conversation(messages, variables=_SPECIAL, **more)
         try:
-            return render(self.ir, Conversation(messages, variables=_SPECIAL, **more))
+            return render(self.ir, given, budget=budget)
         except Refused:
+            if budget.steps > limits.MAX_STEPS:
+                # A template that runs away runs away in most of the probes.
+                raise
             return None
+        finally:
+            self._steps = budget.steps
 
     def verdict(self, messages: list[Any], probe: str = _PROBE) -> str:
         """accepted, ignored or refused."""
@@ -80,7 +96,11 @@ class _Probes:
 
 
 def derive_contract(ir: TemplateIR) -> TemplateContract:
-    """Probe a compiled template."""
+    """Probe a compiled template.
+
+    Raises:
+        TemplateLimitError: it runs away: the probes take more steps than one rendering may.
+    """
     probes = _Probes(ir)
     user, said = _message("user", _USER), _message("assistant", "qzsaid")
     roles, turns = {}, {}

@@ -8,6 +8,7 @@ from typing import Any
 
 from trlm_lab.chat import limits
 from trlm_lab.chat.allowed import FUNCTIONS
+from trlm_lab.chat.budget import Budget
 from trlm_lab.chat.execute import call_macro, execute
 from trlm_lab.chat.ir import TemplateIR
 from trlm_lab.chat.owned_text import (
@@ -78,8 +79,14 @@ class Rendered:
         return tuple(found)
 
 
-def render(ir: TemplateIR, given: Conversation, *, where: str = "template") -> Rendered:
-    """Render a conversation from the compiled template alone.
+def render(
+    ir: TemplateIR,
+    given: Conversation,
+    *,
+    where: str = "template",
+    budget: Budget | None = None,
+) -> Rendered:
+    """Render a conversation from the compiled template alone; `budget` counts on where it stands.
 
     Raises:
         ChatInputError: the input is no plain data.
@@ -89,7 +96,7 @@ def render(ir: TemplateIR, given: Conversation, *, where: str = "template") -> R
         NondeterministicTemplateError: the clock is read and no date is given.
     """
     variables, clock = given_variables(given)
-    state = State(ir, variables, clock, call_macro, where)
+    state = State(ir, variables, clock, call_macro, where, budget or Budget())
     state.begin()
     try:
         execute(state, ir.root)

@@ -22,9 +22,10 @@ class State:
         clock: Text | None,
         call_macro: Callable[[State, Macro, list[Any], dict[str, Any]], Text],
         where: str,
+        budget: Budget,
     ) -> None:
         self.nodes: tuple[Node, ...] = ir.nodes
-        self.budget = Budget()
+        self.budget = budget
         self.clock = clock
         self.scope = Scope(None, ir.hidden)
         self.captured: list[Text] = []

@@ -14,6 +14,7 @@ from trlm_lab.errors import (
     ChatInputError,
     JsonError,
     PathMissingError,
+    TemplateLimitError,
     TemplateSourceError,
     TrlmError,
     UnknownNameError,
@@ -88,20 +89,38 @@ def _by_source(source: bytes, name: str) -> Callable[[chat.Conversation], Row]:
         detail = f"ill-formed UTF-8 at byte {error.start}"
         raise TemplateSourceError(where=name, detail=detail) from error
     chat.parse_template(text, where=name)
+    ir = _compiled(source, name)
 
     def answer(given: chat.Conversation) -> Row:
+        own = _own(ir, given, name)
         made = chat.render_source(text, given, where=name)
-        return {"text": made, "ownership": _owners(source, name, given, made)}
+        owners = own.ownership if own is not None and own.text == made else None
+        return {"text": made, "ownership": None if owners is None else [list(r) for r in owners]}
 
     return answer
 
 
-def _owners(source: bytes, name: str, given: chat.Conversation, text: str) -> list[Any] | None:
+def _compiled(source: bytes, name: str) -> chat.TemplateIR | None:
     try:
-        rendered = chat.render(chat.compile_template(source, where=name).ir, given, where=name)
+        return chat.compile_template(source, where=name).ir
     except TrlmError:
         return None
-    return [list(row) for row in rendered.ownership] if rendered.text == text else None
+
+
+def _own(ir: chat.TemplateIR | None, given: chat.Conversation, name: str) -> chat.Rendered | None:
+    """The compiled template's rendering, if it has one.
+
+    It is made before the source is asked, which counts no steps and would run without end.
+
+    Raises:
+        TemplateLimitError: beyond a bound.
+    """
+    try:
+        return None if ir is None else chat.render(ir, given, where=name)
+    except TemplateLimitError:
+        raise
+    except TrlmError:
+        return None
 
 
 def render_lines(
