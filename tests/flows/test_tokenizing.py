@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from tests.text.constructed import byte_bpe, document
 from trlm_lab.backends.native import NativeRunner
 from trlm_lab.backends.wasm_wasmtime import WasmtimeRunner
 from trlm_lab.base.interfaces import Runner
+from trlm_lab.flows import lines
 from trlm_lab.flows.cli.app import run
 
 Capture = pytest.CaptureFixture[str]
@@ -178,3 +180,45 @@ def test_bad_files(command: Command, engine: str) -> None:
     command.tokenizer = command.tokenizer.parent / "missing.json"
     command(b"", "decode", "--engine", engine, status=3)
     assert "PATH_MISSING" in command.output.err
+
+
+def test_a_line_beyond_the_bound_is_passed_over(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is refused by its number, whatever its end; the lines around it are answered."""
+    short = partial(lines.bounded_lines, limit=40)
+    monkeypatch.setattr(lines, "bounded_lines", short)
+    long = b'{"text": "' + b"a" * 50 + b'"}'
+    rows = command(b'{"text": "a"}\n' + long + b'\n{"text": "b"}\n' + long, "tokenize", status=3)
+    assert [row.get("error", {}).get("where") for row in rows] == [None, "line 2", None, "line 4"]
+    assert rows[1]["error"]["code"] == "TEXT_LINE"
+    assert str(lines.MAX_LINE_BYTES) in rows[1]["error"]["detail"]
+    (row,) = command(b'{"ids": [' + b"1, " * 20 + b"1]}\n", "decode", status=3)
+    assert row["error"]["code"] == "TEXT_LINE"
+
+
+class Endless(io.BytesIO):
+    """A line without an end; what is asked of it is remembered."""
+
+    asked = 0
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        assert size is not None
+        assert size > 0
+        self.asked += size
+        return b"a" * size
+
+
+def test_no_more_of_a_line_is_read_than_the_bound() -> None:
+    stream = Endless()
+    assert next(lines.bounded_lines(stream, 100)) is None
+    assert stream.asked == 101
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+@pytest.mark.parametrize("length", [9, 10, 11, 1 << 21])
+def test_the_bound_counts_the_end_of_a_line(length: int, end: bytes) -> None:
+    data = b"a" * length + end
+    found = list(lines.bounded_lines(io.BytesIO(data + b"\nb" if end else data), 10))
+    assert found[0] == (data if len(data) <= 10 else None)
+    assert found[1:] == ([b"\n", b"b"] if end else [])

@@ -19,6 +19,7 @@ from trlm_lab.errors import (
     TrlmError,
     UnknownNameError,
 )
+from trlm_lab.flows.lines import MAX_LINE_BYTES
 from trlm_lab.flows.rendering_contract import owned, permitted
 from trlm_lab.text import text_of
 
@@ -124,13 +125,15 @@ def _own(ir: chat.TemplateIR | None, given: chat.Conversation, name: str) -> cha
 
 
 def render_lines(
-    lines: Iterable[bytes], engine: Callable[[chat.Conversation], Row]
+    lines: Iterable[bytes | None], engine: Callable[[chat.Conversation], Row]
 ) -> Iterator[Row]:
     """One answer a line; `{"error": …}` in the place of a line that is refused."""
     for number, line in enumerate(lines, start=1):
-        if not line.strip():
+        if line is not None and not line.strip():
             continue
         try:
+            if line is None:
+                raise ChatInputError(detail=f"the line has more than {MAX_LINE_BYTES} bytes")
             row = engine(read_line(line.rstrip(b"\r\n"), f"line {number}"))
         except TrlmError as error:
             row = {"error": _refusal(error, number)}

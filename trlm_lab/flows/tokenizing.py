@@ -8,6 +8,7 @@ from typing import Any
 
 from trlm_lab.base import strict_json
 from trlm_lab.errors import DoubleInsertionError, TextLineError, TrlmError
+from trlm_lab.flows.lines import MAX_LINE_BYTES
 from trlm_lab.flows.tokenizer_engines import Request, Row, TokenizerEngine
 from trlm_lab.text import Decoded, text_of
 from trlm_lab.text.coordinates import Span
@@ -17,7 +18,7 @@ _FORMS = ("text", "bytes_hex", "segments")
 
 
 def tokenize_lines(
-    lines: Iterable[bytes], engine: TokenizerEngine, *, add_special_tokens: bool, trace: bool
+    lines: Iterable[bytes | None], engine: TokenizerEngine, *, add_special_tokens: bool, trace: bool
 ) -> Iterator[Row]:
     """Ids and offsets of each line, or `{"error": …}`."""
 
@@ -55,7 +56,9 @@ def _require_one_owner(
             raise DoubleInsertionError(where=where, token=f"id {added[0]}", detail=detail)
 
 
-def decode_lines(lines: Iterable[bytes], engine: TokenizerEngine, mode: str) -> Iterator[Row]:
+def decode_lines(
+    lines: Iterable[bytes | None], engine: TokenizerEngine, mode: str
+) -> Iterator[Row]:
     """Bytes and text of each line, or `{"error": …}`."""
 
     def answer(row: Row, where: str) -> Iterator[Row]:
@@ -64,7 +67,9 @@ def decode_lines(lines: Iterable[bytes], engine: TokenizerEngine, mode: str) -> 
     return _answers(lines, answer)
 
 
-def stream_lines(lines: Iterable[bytes], engine: TokenizerEngine, mode: str) -> Iterator[Row]:
+def stream_lines(
+    lines: Iterable[bytes | None], engine: TokenizerEngine, mode: str
+) -> Iterator[Row]:
     """For each line a row a token, with what is held back, and one for the end; or `{"error": …}`.
 
     Raises:
@@ -98,12 +103,16 @@ def _ids(row: Row, where: str) -> list[int]:
     return ids
 
 
-def _answers(lines: Iterable[bytes], answer: Callable[[Row, str], Iterator[Row]]) -> Iterator[Row]:
+def _answers(
+    lines: Iterable[bytes | None], answer: Callable[[Row, str], Iterator[Row]]
+) -> Iterator[Row]:
     for number, line in enumerate(lines, start=1):
-        if not line.strip():
+        if line is not None and not line.strip():
             continue
         where = f"line {number}"
         try:
+            if line is None:
+                raise TextLineError(where=where, detail=f"more than {MAX_LINE_BYTES} bytes")
             yield from answer(_object(line.rstrip(b"\r\n"), where), where)
         except TrlmError as error:
             yield {"error": _refusal(error, where)}

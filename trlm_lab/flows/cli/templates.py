@@ -32,11 +32,12 @@ def render(
     json: Json = False,
 ) -> int:
     """Render conversations, JSON lines from standard input to standard output."""
+    from trlm_lab.flows.lines import bounded_lines
     from trlm_lab.flows.rendering import open_engine, render_lines
 
     answer = open_engine(template, engine, strict=strict, tokenizer=tokenizer)
     refused = False
-    for row in render_lines(sys.stdin.buffer, answer):
+    for row in render_lines(bounded_lines(sys.stdin.buffer), answer):
         refused = refused or "error" in row
         sys.stdout.write(json_text.dumps(row, ensure_ascii=False) + "\n")
     return 3 if refused else 0

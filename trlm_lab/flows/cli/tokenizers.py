@@ -39,13 +39,14 @@ def tokenize(
     json: Json = False,
 ) -> int:
     """Texts to ids and offsets, JSON lines from standard input to standard output."""
+    from trlm_lab.flows.lines import bounded_lines
     from trlm_lab.flows.tokenizer_engines import tokenizer_opened
     from trlm_lab.flows.tokenizing import tokenize_lines
 
     wanted = {"add_special_tokens": add_special_tokens, "trace": trace}
     with tokenizer_opened(tokenizer, engine) as opened:
         _say(opened.notes)
-        return _write(tokenize_lines(sys.stdin.buffer, opened, **wanted))
+        return _write(tokenize_lines(bounded_lines(sys.stdin.buffer), opened, **wanted))
 
 
 def decode(
@@ -58,13 +59,14 @@ def decode(
     json: Json = False,
 ) -> int:
     """Ids to bytes and text, JSON lines from standard input to standard output."""
+    from trlm_lab.flows.lines import bounded_lines
     from trlm_lab.flows.tokenizer_engines import require_mode, tokenizer_opened
     from trlm_lab.flows.tokenizing import decode_lines, stream_lines
 
     require_mode(mode)
     answer = stream_lines if stream else decode_lines
     with tokenizer_opened(tokenizer, engine) as opened:
-        return _write(answer(sys.stdin.buffer, opened, mode))
+        return _write(answer(bounded_lines(sys.stdin.buffer), opened, mode))
 
 
 def _say(notes: Iterable[str]) -> None:
