@@ -8,12 +8,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import psutil
 import pytest
 
 from tests.flows.test_cli import cases_file
 from trlm_lab.flows.acquisition import Source
+from trlm_lab.flows.cli import main
 from trlm_lab.flows.packing import Packed
 
 pytestmark = pytest.mark.xdist_group("flows")
@@ -142,3 +144,18 @@ def test_a_second_run_names_the_first(small_source: Source, hanging: tuple[str, 
     error = json.loads(second.stdout)["error"]
     assert error["code"] == "DIRECTORY_BUSY"
     assert f"process {first.pid} " in error["detail"]
+
+
+def test_an_interruption_while_the_program_is_read(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupted(ModuleType):
+        def __getattr__(self, name: str) -> object:
+            raise KeyboardInterrupt
+
+    name = "trlm_lab.flows.cli.app"
+    monkeypatch.setitem(sys.modules, name, Interrupted(name))
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 130
+    assert capsys.readouterr().err == "trlm: interrupted\n"

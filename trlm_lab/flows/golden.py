@@ -280,7 +280,8 @@ def golden_directories(path: Path) -> list[Path]:
     """The case directories under a path: itself, or those in it, sorted."""
     if path.is_file() or (path / CASE_FILE).exists():
         return [path]
-    inside = sorted(p.parent for p in path.glob(f"*/{CASE_FILE}")) if path.is_dir() else []
+    # What begins with a dot is an export that was killed.
+    inside = sorted(p.parent for p in path.glob(f"[!.]*/{CASE_FILE}")) if path.is_dir() else []
     return inside or [path]
 
 

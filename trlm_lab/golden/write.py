@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 from collections.abc import Iterable
@@ -13,7 +14,14 @@ from numpy.typing import NDArray
 from trlm_lab.base import canon
 from trlm_lab.base.blobs import DirectoryBlobStore, write_atomically
 from trlm_lab.errors import GoldenExportError
-from trlm_lab.golden.read import BLOBS, CASE_FILE, Golden, read_document, read_golden
+from trlm_lab.golden.read import (
+    BLOBS,
+    CASE_FILE,
+    Golden,
+    check_golden,
+    read_document,
+    read_golden,
+)
 from trlm_lab.golden.record import GoldenCase
 
 #: Names of the dtypes that arrays of this library have.
@@ -40,13 +48,17 @@ def encode_case(case: GoldenCase) -> bytes:
 def write_golden(root: Path, case: GoldenCase, blobs: Iterable[bytes]) -> Golden:
     """Write a case into a directory that is not there yet, whole or not at all.
 
+    The very same container, whole, is kept, so that an export that was stopped goes on.
+
     Raises:
-        GoldenExportError: something is there already.
+        GoldenExportError: something else is there already.
         GoldenError: the case breaks a rule of the format.
     """
     data = encode_case(case)
-    if root.exists():
-        raise GoldenExportError(where=str(root), detail="there is something under this name")
+    if os.path.lexists(root):
+        if _holds(root, data):
+            return read_golden(root)
+        raise GoldenExportError(where=str(root), detail="there is something else under this name")
     root.parent.mkdir(parents=True, exist_ok=True)
     scratch = root.parent / f".tmp-{secrets.token_hex(8)}"
     scratch.mkdir()
@@ -61,3 +73,8 @@ def write_golden(root: Path, case: GoldenCase, blobs: Iterable[bytes]) -> Golden
         shutil.rmtree(scratch, ignore_errors=True)
         raise
     return read_golden(root)
+
+
+def _holds(root: Path, data: bytes) -> bool:
+    """Whether this document is there with every blob, and nothing beside them."""
+    return root.is_dir() and not check_golden(root) and read_golden(root).data == data

@@ -97,8 +97,25 @@ def test_what_the_trace_lacks(
 
 def test_nothing_is_overwritten(trace: Path, tmp_path: Path) -> None:
     (tmp_path / "out" / IDS[0]).mkdir(parents=True)
-    with pytest.raises(GoldenExportError, match="something under this name"):
+    with pytest.raises(GoldenExportError, match="something else under this name"):
         export_golden(trace, MODEL, tmp_path / "out", BOARD, cases=IDS[:1])
+
+
+def test_a_stopped_export_goes_on(trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (first,) = export_golden(trace, MODEL, out, BOARD, cases=IDS[:1])
+    (out / ".tmp-killed").mkdir()
+    (out / ".tmp-killed" / "case.cbor").write_bytes(first.golden.data)
+    again = export_golden(trace, MODEL, out, BOARD)
+    assert [one.golden.root.name for one in again] == IDS
+    assert again[0].row() == first.row()
+    assert verify_golden(out)["cases"] == len(IDS)
+    with pytest.raises(GoldenExportError, match="something else"):
+        export_golden(trace, MODEL, out, BOARD, cases=IDS[:1], bounds=Bounds(tokens=1))
+    blob = next((first.golden.root / "blobs").iterdir())
+    blob.write_bytes(b"damaged")
+    with pytest.raises(GoldenExportError, match="something else"):
+        export_golden(trace, MODEL, out, BOARD, cases=IDS[:1])
 
 
 def test_another_model_is_refused(room: Path, artifact: Path, tmp_path: Path) -> None:
