@@ -280,18 +280,43 @@ def test_no_sources(tmp_path: Path) -> None:
         runtime_source.source_files(tmp_path)
 
 
-@pytest.mark.slow
+#: A compiler that writes half of its file, waits until another one does the same, and ends it.
+BOTH_AT_ONCE = """#!/bin/sh
+[ "$1" = -V ] && echo fake 1 && exit 0
+for out; do :; done
+echo "first half of $$" > "$out"
+: > "$MEETING/$$"
+while [ "$(ls "$MEETING" | wc -l)" -lt 2 ]; do sleep 0.05; done
+echo "second half of $$" >> "$out"
+"""
+
+
 def test_two_processes_build_one_library(tmp_path: Path) -> None:
+    meeting, script = tmp_path / "meeting", tmp_path / "rustc"
+    meeting.mkdir()
+    script.write_text(BOTH_AT_ONCE)
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
     command = [sys.executable, "-m", "trlm_lab.backends.build_native"]
-    environment = {**os.environ, "TRLM_HOME": str(tmp_path)}
+    given = {"TRLM_HOME": str(tmp_path / "home"), "RUSTC": str(script), "MEETING": str(meeting)}
     children = [
         subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            command,
+            env={**os.environ, **given},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
         )
         for _ in range(2)
     ]
     printed = [child.communicate()[0].strip() for child in children]
     assert [child.returncode for child in children] == [0, 0]
     assert printed[0] == printed[1]
-    assert Path(printed[0]).is_file()
-    assert len(list((tmp_path / "native").iterdir())) == 1
+    compilers = {path.name for path in meeting.iterdir()}
+    assert len(compilers) == 2
+    # The one file is whole and of one compiler, and nothing of the other is left.
+    (first, second) = Path(printed[0]).read_text().splitlines()
+    assert first.removeprefix("first half of ") == second.removeprefix("second half of ")
+    assert first.removeprefix("first half of ") in compilers
+    assert [path.name for path in (tmp_path / "home" / "native").iterdir()] == [
+        Path(printed[0]).parent.name
+    ]
