@@ -9,10 +9,18 @@ from trlm_lab.base.output_file import require_output, written_below
 from trlm_lab.errors import OutputIsInputError, OutputNotPlainError
 
 
-def test_a_new_name_and_a_plain_file_are_fine(tmp_path: Path) -> None:
-    (tmp_path / "old").write_bytes(b"")
-    for name in ("new", "old", "no/folder"):
-        require_output(tmp_path / name, tmp_path / "missing")
+@pytest.mark.parametrize("name", ["new", "old", "no/folder"])
+def test_a_new_name_and_a_plain_file_are_fine(tmp_path: Path, name: str) -> None:
+    (tmp_path / "old").write_bytes(b"kept")
+    require_output(tmp_path / name, tmp_path / "missing")
+    # To ask changes nothing; the same place is refused where it is an input.
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("old", b"kept")]
+
+
+def test_a_plain_file_is_refused_where_it_is_the_input(tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(b"kept")
+    with pytest.raises(OutputIsInputError):
+        require_output(tmp_path / "old", tmp_path / "missing", tmp_path / "old")
 
 
 @pytest.mark.parametrize("kind", ["device", "pipe", "folder", "link"])
