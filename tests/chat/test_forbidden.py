@@ -17,6 +17,7 @@ from trlm_lab.chat import (
     render,
     require_permitted,
 )
+from trlm_lab.chat.forbidden import forbidden_uses, used_fields
 from trlm_lab.errors import ForbiddenFieldError
 
 PARTS = [{"type": "text", "text": "a"}]
@@ -96,9 +97,22 @@ def test_a_forbidden_field_is_refused(
     assert (caught.value.facts["field"], caught.value.where) == (field, where)
 
 
-def test_what_is_declared_passes() -> None:
-    require_permitted(Conversation([turn("system", "s"), HI]), contract(TEMPLATES["chatml"]))
-    require_permitted(Conversation([HI], tools=[], documents=[]), contract(TEMPLATES["chatml"]))
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        (
+            Conversation([turn("system", "s"), HI]),
+            {"role system": "messages[0]", "system": "messages[0]", "role user": "messages[1]"},
+        ),
+        # An empty list uses nothing, so nothing is lost.
+        (Conversation([HI], tools=[], documents=[]), {"role user": "messages[0]"}),
+    ],
+)
+def test_what_is_declared_passes(given: Conversation, used: dict[str, str]) -> None:
+    chatml = contract(TEMPLATES["chatml"])
+    assert used_fields(given, chatml) == used
+    assert forbidden_uses(given, chatml) == []
+    require_permitted(given, chatml)
 
 
 def test_a_lost_field_is_a_finding() -> None:
