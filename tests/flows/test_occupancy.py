@@ -68,7 +68,11 @@ def test_a_run_of_another_job(tmp_path: Path, part: str, other: dict[str, object
 def test_engines_and_faults_may_change(tmp_path: Path) -> None:
     row = {**PLAN.to_map(), "field of an older version": 1, "fault": "norm_eps@1"}
     (tmp_path / PLAN_FILE).write_text(json.dumps(row))
-    check_directory(tmp_path, replace(PLAN, exact=("native-scalar", "reference"), absent=("x: y",)))
+    wanted = replace(PLAN, exact=("native-scalar", "reference"), absent=("x: y",))
+    check_directory(tmp_path, wanted)
+    assert json.loads((tmp_path / PLAN_FILE).read_text()) == row
+    with pytest.raises(DirectoryDiffersError, match="results of the judged "):
+        check_directory(tmp_path, replace(wanted, judged="smoke"))
 
 
 def test_one_writer_at_a_time(tmp_path: Path) -> None:
