@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.skips import lacking
-from trlm_lab.backends import build_wasm
+from trlm_lab.backends import build_native, build_wasm
 from trlm_lab.backends.native import NativeRunner
 from trlm_lab.backends.reference import ReferenceRunner
 from trlm_lab.backends.wasm_wasmtime import WasmtimeRunner
@@ -21,8 +21,13 @@ from trlm_lab.compare import exact_equality, first_element
 from trlm_lab.ops import elementary
 from trlm_lab.traces import MemoryTrace
 
+# Both wrong builds are made once, by one worker.
+pytestmark = pytest.mark.xdist_group("wrong-exp")
+
 CASES = (Case("a", (3, 9, 27, 14, 42)), Case("b", (7, 7)))
 WRONG = "exp_ulp_off"
+#: The wrong builds are for these tests alone and wait for no optimizer; the last option counts.
+QUICK = ("-C", "opt-level=0", "-C", "lto=off", "-C", "codegen-units=16")
 ENGINES = ("reference", "native-scalar", "wasm-scalar@wasmtime")
 
 
@@ -61,10 +66,14 @@ def nudged(
         exp = elementary.exp
         patch.setattr(elementary, "exp", lambda x: one_up(exp(x)))
         found = {"reference": traced(ReferenceRunner(), tiny_file())}
-    found["native-scalar"] = traced(NativeRunner(features=(WRONG,)), tiny_file())
-    if build_wasm.why_not_comparable() is None:
-        module = wrong_module(tmp_path_factory.mktemp("wasm") / "wrong.wasm")
-        found["wasm-scalar@wasmtime"] = traced(WasmtimeRunner(module=module), tiny_file())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRLM_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setattr(build_native, "COMMON_FLAGS", (*build_native.COMMON_FLAGS, *QUICK))
+        patch.setattr(build_wasm, "FLAGS", (*build_wasm.FLAGS, *QUICK))
+        found["native-scalar"] = traced(NativeRunner(features=(WRONG,)), tiny_file())
+        if build_wasm.why_not_comparable() is None:
+            module = wrong_module(tmp_path_factory.mktemp("wasm") / "wrong.wasm")
+            found["wasm-scalar@wasmtime"] = traced(WasmtimeRunner(module=module), tiny_file())
     return found
 
 
