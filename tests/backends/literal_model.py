@@ -6,22 +6,12 @@ from typing import Any
 import numpy as np
 
 from tests.backends.reference_model import CASE, CONFIG, F32, arrays
+from tests.ops.literal_sum import add_up
 from trlm_lab.ops import elementary
 from trlm_lab.ops.arithmetic import Array
 
 T = len(CASE.token_ids)
 H, K, E = CONFIG.num_attention_heads, CONFIG.num_key_value_heads, CONFIG.head_dim
-
-
-def add_up(terms: list[F32], lanes: int) -> F32:
-    """A sum in `lanes` partial sums, which are then added in halves."""
-    partial = [F32(0)] * lanes
-    for i, term in enumerate(terms):
-        partial[i % lanes] = F32(partial[i % lanes] + term)
-    while len(partial) > 1:
-        half = len(partial) // 2
-        partial = [F32(partial[i] + partial[i + half]) for i in range(half)]
-    return partial[0]
 
 
 def one(function: Callable[[Array], Array], x: F32) -> F32:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.ops.bounds import dot_depth, gamma
+from tests.ops.literal_sum import add_up
 from trlm_lab.backends.profiles import evaluation_profile
 from trlm_lab.base.bits import same_bits
 from trlm_lab.errors import AllKeysMaskedError, ShapeMismatchError
@@ -23,16 +24,6 @@ F32 = np.float32
 SCALAR = evaluation_profile("scalar-f32-v1").arithmetic()
 LANES16 = evaluation_profile("lanes16-f32-v1").arithmetic()
 LANES = {"scalar-f32-v1": 1, "lanes16-f32-v1": 16}
-
-
-def add_up(terms: list[F32], lanes: int) -> F32:
-    partial = [F32(0)] * lanes
-    for i, term in enumerate(terms):
-        partial[i % lanes] = F32(partial[i % lanes] + term)
-    while len(partial) > 1:
-        half = len(partial) // 2
-        partial = [F32(partial[i] + partial[i + half]) for i in range(half)]
-    return partial[0]
 
 
 def literal_softmax(scores: Array, visible: Array, lanes: int) -> Array:
