@@ -39,6 +39,7 @@ def test_no_command_that_acquires_forgets_an_option() -> None:
     takers = source_takers()
     assert {"trlm run", "trlm acquire", "trlm describe", "trlm pack", "trlm ledger"} <= takers
     assert {"trlm bisect", "trlm faults", "trlm golden export"} <= takers
+    assert {"trlm capture", "trlm exec", "trlm calibrate"} <= takers
     known = commands(typer.main.get_command(app))
     for name in takers:
         shown = {option for p in known[name].params for option in p.opts}

@@ -89,6 +89,24 @@ def test_a_resolution_of_something_else_is_refused_before_conversion(
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "RESOLUTION_FILE"
 
 
+@pytest.mark.slow
+def test_single_stages_take_a_resolution(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, document = described(model, capsys)
+    settled = ["--resolution", str(resolution(stop(document), tmp_path / "r.json"))]
+    cases = tmp_path / "cases.json"
+    cases.write_text(
+        '{"schema":"trlm.process.cases.v1","cases":[{"case_id":"a","token_ids":[1,2]}]}'
+    )
+    given = ["--model", str(model), "--cases", str(cases), "--out"]
+    for command in (["capture"], ["exec", "--backend", "reference"]):
+        out = str(tmp_path / command[0])
+        assert run([*command, *given, out]) == 3
+        assert "EOS_CONFLICT" in capsys.readouterr().err
+        assert run([*command, *given, out, *settled]) == 0
+
+
 def test_a_run_keeps_its_own_copies(tmp_path: Path) -> None:
     conflict = {"conflict_id": "ab" * 32, "code": "EOS_CONFLICT", "field": "eos_token_id"}
     file = resolution(conflict, tmp_path / "r.json")

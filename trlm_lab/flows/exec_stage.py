@@ -32,8 +32,9 @@ from trlm_lab.flows.execution import prepare
 from trlm_lab.flows.leftovers import aside
 from trlm_lab.flows.packing import pack_artifact
 from trlm_lab.flows.progress import Board
+from trlm_lab.flows.reviewed_files import NOTHING, Reviewed, file_id
+from trlm_lab.flows.reviewed_source import require_reviewed, reviewed_workspace
 from trlm_lab.flows.single import suite_of
-from trlm_lab.flows.workspace import Workspace
 from trlm_lab.traces import write_process_case, write_process_report
 
 REPORT = "report.json"
@@ -51,6 +52,7 @@ class ExecRequest:
     profile: str = ""
     timeout: float | None = None
     decode_steps: int = 0
+    reviewed: Reviewed = NOTHING
 
     @property
     def engine(self) -> str:
@@ -74,6 +76,7 @@ def execute_backend(request: ExecRequest, board: Board) -> dict[str, Any]:
     for path in (request.model, request.artifact):
         if path is not None and not path.exists():
             raise PathMissingError(where=str(path))
+    require_reviewed(request.reviewed)
     suite = suite_of(request.cases)
     engine = runner(request.engine, timeout=request.timeout)
     inputs = _inputs(request, suite)
@@ -125,7 +128,8 @@ def _observer(session: Session, steps: int) -> Callable[[Case], Iterator[Observa
 
 def _inputs(request: ExecRequest, suite: CaseSuite) -> dict[str, str]:
     """Content ids of everything that was asked for; no path and no time."""
-    return {
+    files = ",".join(map(file_id, request.reviewed))
+    return ({"reviewed": files} if files else {}) | {
         "engine": request.engine,
         "model": model_sha256(request.model) if request.model else "",
         "artifact": file_sha256(request.artifact) if request.artifact else "",
@@ -192,7 +196,7 @@ def _subject(request: ExecRequest, board: Board) -> Subject:
         return Subject(artifact=artifact, model_dir=model, ids={})
     if artifact is None:
         with tempfile.TemporaryDirectory() as scratch:
-            ws = Workspace(Path(scratch), board)
+            ws = reviewed_workspace(Path(scratch), board, request.reviewed)
             source = acquire_source(ws, f"dir:{model}")
             artifact = pack_artifact(ws, source, describe_source(ws, source), "f32").artifact.path
     return Subject(artifact=artifact, model_dir=model, ids={})

@@ -33,10 +33,8 @@ def hub_rules(reviewed: Reviewed) -> HubRules:
     )
 
 
-def naming_reviewed(plan: RunPlan, reviewed: Reviewed) -> RunPlan:
-    """The plan with the SHA-256 of every reviewed file, each read by its form first.
-
-    A run needs some of them at its very end, and whoever mistyped one need not wait for that.
+def require_reviewed(reviewed: Reviewed) -> None:
+    """Read every file by its form: a run needs some at its very end, and nobody should wait.
 
     Raises:
         ResolutionFileError, TreeProfileError, LicenceDecisionError, SecretExceptionsError: a file
@@ -44,13 +42,18 @@ def naming_reviewed(plan: RunPlan, reviewed: Reviewed) -> RunPlan:
     """
     from trlm_lab.flows.secret_exceptions import load_secret_exceptions
 
-    settled = load_resolutions(reviewed.resolutions)
+    load_resolutions(reviewed.resolutions)
     hub_rules(reviewed)
     if reviewed.secret_exceptions is not None:
         load_secret_exceptions(reviewed.secret_exceptions)
+
+
+def naming_reviewed(plan: RunPlan, reviewed: Reviewed) -> RunPlan:
+    """The plan with the SHA-256 of every reviewed file. Raises as `require_reviewed`."""
+    require_reviewed(reviewed)
     return replace(
         plan,
-        resolutions=tuple(r.file_sha256 for r in settled),
+        resolutions=tuple(map(file_id, reviewed.resolutions)),
         licence_decision=file_id(reviewed.licence_decision),
         tree_profile=file_id(reviewed.tree_profile),
         secret_exceptions=file_id(reviewed.secret_exceptions),

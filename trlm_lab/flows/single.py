@@ -22,8 +22,9 @@ from trlm_lab.flows.calibration import measure_floors
 from trlm_lab.flows.engines import runner
 from trlm_lab.flows.packing import pack_artifact
 from trlm_lab.flows.progress import Board
+from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
+from trlm_lab.flows.reviewed_source import reviewed_workspace
 from trlm_lab.flows.trial import record
-from trlm_lab.flows.workspace import Workspace
 from trlm_lab.traces import SafetensorsTrace, TraceStore, TraceWriter
 
 
@@ -69,14 +70,20 @@ def compare_stored(
 
 
 def capture_oracle(
-    model: Path, cases: str, out: Path, board: Board, *, threads: int
+    model: Path,
+    cases: str,
+    out: Path,
+    board: Board,
+    *,
+    threads: int,
+    reviewed: Reviewed = NOTHING,
 ) -> TraceRecord:
     """Run the oracle over a model directory into a trace directory."""
     from trlm_lab.oracle import TorchRunner
 
     suite = suite_of(cases)
     with tempfile.TemporaryDirectory() as scratch:
-        source = acquire_source(Workspace(Path(scratch), board), f"dir:{model}")
+        source = acquire_source(reviewed_workspace(Path(scratch), board, reviewed), f"dir:{model}")
     ids = {"snapshot": source.snapshot.snapshot_id}
     with (
         board.meter(f"torch on {suite.name}", suite.tokens, "tokens") as meter,
@@ -90,11 +97,13 @@ def capture_oracle(
     return TraceStore(out).record()
 
 
-def calibrate_model(model: Path, cases: str, out: Path, board: Board) -> TolerancePolicy:
+def calibrate_model(
+    model: Path, cases: str, out: Path, board: Board, reviewed: Reviewed = NOTHING
+) -> TolerancePolicy:
     """Floors of the torch oracle against the float64 reference on a model, frozen into `out`."""
     suite = suite_of(cases)
     with tempfile.TemporaryDirectory() as scratch:
-        ws = Workspace(Path(scratch), board)
+        ws = reviewed_workspace(Path(scratch), board, reviewed)
         source = acquire_source(ws, f"dir:{model}")
         packed = pack_artifact(ws, source, describe_source(ws, source), "f32")
         noisy = record(runner("torch"), Subject(model_dir=source.root, ids={}), suite, board)

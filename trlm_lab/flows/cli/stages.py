@@ -13,7 +13,7 @@ from trlm_lab.flows.cli.reviewed import takes_reviewed
 from trlm_lab.flows.cli.runs import Json
 from trlm_lab.flows.reviewed_files import Reviewed
 
-Model = Annotated[Path | None, typer.Option(help="Model directory.")]
+Model = Annotated[Path, typer.Option(help="Model directory, a SOURCE as dir:PATH is.")]
 Cases = Annotated[str, typer.Option(help="Case file (trlm.process.cases.v1) or suite name.")]
 
 
@@ -24,10 +24,12 @@ def register(app: typer.Typer) -> None:
     app.command("exec")(execute)
 
 
+@takes_reviewed
 def capture(
-    model: Annotated[Path, typer.Option(help="Model directory.")],
+    model: Model,
     cases: Cases,
     out: Annotated[Path, typer.Option(help="Trace directory to write; complete cases are kept.")],
+    reviewed: Reviewed,
     threads: int = 2,
     json: Json = False,
 ) -> int:
@@ -36,17 +38,22 @@ def capture(
     from trlm_lab.flows.single import capture_oracle
 
     with Board() as board:
-        record = capture_oracle(model, cases, out, board, threads=threads)
+        record = capture_oracle(model, cases, out, board, threads=threads, reviewed=reviewed)
     row = {"trace_id": record.trace_id, "path": str(out), "cases": len(record.cases)}
     emit_json(row) if json else emit_table([row])
     return 0
 
 
+@takes_reviewed
 def execute(
     backend: Annotated[str, typer.Option(help="Engine name, `process:COMMAND`, `faulty:N@L`.")],
     cases: Cases,
     out: Annotated[Path, typer.Option(help="Directory for report.json and the tensors.")],
-    model: Model = None,
+    reviewed: Reviewed,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="Model directory; a SOURCE where no `.slm` is given."),
+    ] = None,
     artifact: Annotated[Path | None, typer.Option(help="A `.slm`.")] = None,
     profile: Annotated[str, typer.Option(help="Evaluation profile of the reference engine.")] = "",
     timeout: Annotated[
@@ -61,7 +68,9 @@ def execute(
     from trlm_lab.flows.exec_stage import ExecRequest, execute_backend
     from trlm_lab.flows.progress import Board
 
-    request = ExecRequest(backend, cases, out, model, artifact, profile, timeout, decode_steps)
+    request = ExecRequest(
+        backend, cases, out, model, artifact, profile, timeout, decode_steps, reviewed
+    )
     with Board() as board:
         row = execute_backend(request, board)
     emit_json(row) if json else emit_table([row])
@@ -90,10 +99,12 @@ def compare(
     return 0 if comparison.outcome in SOUND else 1
 
 
+@takes_reviewed
 def calibrate(
-    model: Annotated[Path, typer.Option(help="Model directory.")],
+    model: Model,
     cases: Cases,
     out: Annotated[Path, typer.Option(help="Policy to write (.cbor; a .json twin beside it).")],
+    reviewed: Reviewed,
     json: Json = False,
 ) -> int:
     """Measure the oracle's noise floor on calibration cases and freeze four times it."""
@@ -103,7 +114,7 @@ def calibrate(
 
     require_output(out, Path(cases))
     with Board() as board:
-        policy = calibrate_model(model, cases, out, board)
+        policy = calibrate_model(model, cases, out, board, reviewed)
     if json:
         emit_json({"policy_id": policy.policy_id, **policy.to_map()})
     else:
