@@ -158,5 +158,6 @@ def test_check_says_it_once(tree: Tree) -> None:
     root = tree(tokenizer_config={"chat_template": WITH_BOS}, tokenizer=BOTH)
     found = [f for f in check_model_directory(root) if f["code"] == "DOUBLE_INSERTION"]
     assert [(f["level"], f["where"]) for f in found] == [("note", PLACE)]
-    assert "would be inserted twice" in found[0]["detail"]
+    assert found[0]["detail"].startswith("BOS would be inserted twice: the template wrote it")
+    assert "Fix" not in found[0]["detail"]
     assert "add_special_tokens=False" in found[0]["fix"]

@@ -155,7 +155,8 @@ def _double(parties: _Parties) -> set[str]:
 
 
 def _add(parties: _Parties, error: Refused, role: str, place: str, level: str) -> None:
-    parties.compared.findings.add(error.code, place, error.text, FIELDS[role], level)
+    detail = error.as_finding()["detail"]
+    parties.compared.findings.add(error.code, place, detail, FIELDS[role], level)
 
 
 def _row(role: str, parties: _Parties, said: list[Declaration], twice: set[str]) -> Evidence | None:
