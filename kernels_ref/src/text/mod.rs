@@ -11,6 +11,7 @@ mod cache;
 mod charsmap;
 mod clusters;
 mod crc32;
+mod cutting;
 pub mod decode;
 mod decoder_texts;
 mod decoders;
