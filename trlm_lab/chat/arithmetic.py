@@ -32,7 +32,7 @@ def arithmetic(op: str, left: Any, right: Any, budget: Budget) -> Any:
     if op == "%" and isinstance(left, str):
         raise TemplateUnsupportedError(construct="% on a text")
     if isinstance(left, VIEWS) or isinstance(right, VIEWS):
-        raise TemplateUnsupportedError(construct=f"{op} on a view of an object")
+        raise TemplateUnsupportedError(construct="arithmetic on a view of an object")
     if op == "*":
         _bound_product(left, right, budget)
     if op == "**":

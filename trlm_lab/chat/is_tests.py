@@ -31,7 +31,7 @@ def _modulo(value: Any, by: Any) -> Any:
     if isinstance(value, str):
         raise TemplateUnsupportedError(construct="% on a text")
     if isinstance(value, VIEWS) or isinstance(by, VIEWS):
-        raise TemplateUnsupportedError(construct="% on a view of an object")
+        raise TemplateUnsupportedError(construct="arithmetic on a view of an object")
     return value % by
 
 
