@@ -11,29 +11,19 @@ import pytest
 
 from tests.backends.text_engines import Held, answered
 from tests.text.components import MODELS, byte_level
-from tests.text.constructed import CORPUS, added, bpe, byte_bpe, document, word_level
+from tests.text.constructed import CORPUS, byte_bpe, document, word_level
 from tests.text.source_engine import Pair
-from tests.text.test_offsets import BYTES, PATTERN, ROWS, WORDS
+from tests.text.test_offsets import RECORDED, ROWS
 from tests.text.test_smollm2 import fragments, scalar
 from trlm_lab.backends.abi_host import Host, Scratch, last_error
 from trlm_lab.backends.abi_tokenizer import AbiTokenizer
 from trlm_lab.errors import RuntimeRefusedError, TextTooLongError, TokenIdError, Utf8Error
 from trlm_lab.text import read_tokenizer
-from trlm_lab.text.byte_chars import CHARS
 from trlm_lab.text.post_processors import TrimOffsets
 from trlm_lab.text.scalar_sets import ScalarSet
 from trlm_lab.text.tok2 import write_tok2
 from trlm_lab.text.tokenizer import Component
 
-SPLIT = {"type": "Split", "pattern": {"Regex": PATTERN}, "behavior": "Isolated", "invert": False}
-RECORDED = document(
-    bpe(WORDS.split(), alphabet="".join(CHARS)),
-    normalizer={"type": "NFC"},
-    pre_tokenizer={"type": "Sequence", "pretokenizers": [SPLIT, BYTES]},
-    post_processor=BYTES,
-    decoder=BYTES,
-    added_tokens=[added("<|im_start|>", 1000, "special"), added("<|im_end|>", 1001, "special")],
-)
 PLAIN = document(byte_bpe(), pre_tokenizer=byte_level(), decoder=byte_level())
 
 

@@ -29,21 +29,21 @@ PATTERN = (
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+SPLIT = {"type": "Split", "pattern": {"Regex": PATTERN}, "behavior": "Isolated", "invert": False}
+#: The tokenizer that gave the recorded values.
+RECORDED = document(
+    bpe(WORDS.split(), alphabet="".join(CHARS)),
+    normalizer={"type": "NFC"},
+    pre_tokenizer={"type": "Sequence", "pretokenizers": [SPLIT, BYTES]},
+    post_processor=BYTES,
+    decoder=BYTES,
+    added_tokens=[added("<|im_start|>", 1000, "special"), added("<|im_end|>", 1001, "special")],
+)
 
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    split = {"type": "Split", "pattern": {"Regex": PATTERN}, "behavior": "Isolated",
-             "invert": False}  # fmt: skip
-    row = document(
-        bpe(WORDS.split(), alphabet="".join(CHARS)),
-        normalizer={"type": "NFC"},
-        pre_tokenizer={"type": "Sequence", "pretokenizers": [split, BYTES]},
-        post_processor=BYTES,
-        decoder=BYTES,
-        added_tokens=[added("<|im_start|>", 1000, "special"), added("<|im_end|>", 1001, "special")],
-    )
-    return read_tokenizer(row)
+    return read_tokenizer(RECORDED)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: ascii(row["text"]))
