@@ -15,6 +15,14 @@ from trlm_lab.base.canon import array_sha256
 from trlm_lab.ops import elementary
 
 STEP = 4099
+#: The tests take two seconds without the optimizer, which takes a minute; what the optimizer makes
+#: of the sources is compared bit by bit with the reference elsewhere.
+BUILD = {
+    "CARGO_INCREMENTAL": "0",
+    "CARGO_PROFILE_DEV_DEBUG": "0",
+    "CARGO_PROFILE_DEV_OPT_LEVEL": "0",
+    "RUSTFLAGS": "-D warnings",
+}
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +48,7 @@ def test_the_crate_passes_its_tests(tmp_path: Path, features: tuple[str, ...]) -
     cargo = shutil.which("cargo")
     if cargo is None:
         lacking("cargo", "none on the path")
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(tmp_path), "RUSTFLAGS": "-D warnings"}
+    environment = {**os.environ, **BUILD, "CARGO_TARGET_DIR": str(tmp_path)}
     done = subprocess.run(
         [cargo, "test", "--offline", "--quiet", *features],
         cwd=CRATE,
