@@ -17,7 +17,7 @@ def named(*names: str) -> list[dict[str, str]]:
     return [{"path": name, "sha256": HELD[name]} for name in names]
 
 
-def codes(out: Path, decision: Any) -> list[tuple[str, str]]:
+def codes(out: Path, decision: Any, **listed: Any) -> list[tuple[str, str]]:
     store = Workspace(out).store
     rows = [[name.encode(), 1, HELD[name]] for name in sorted(HELD)]
     keys = ("path", "size", "sha256")
@@ -26,7 +26,9 @@ def codes(out: Path, decision: Any) -> list[tuple[str, str]]:
     tree = store.add("source_tree", facts, files)
     said = store.add("provenance", {"statement_blob": store.put_value({})}, [tree])
     blob = store.put_value(decision)
-    licence = store.add("licence", {"text_sha256": "11" * 32, "decision_blob": blob}, [tree])
+    facts = {"text_sha256": "11" * 32, "decision_blob": blob}
+    facts |= {name: store.put_value(value) for name, value in listed.items()}
+    licence = store.add("licence", facts, [tree])
     root = store.add("acquisition", {"pin": "dir:a"}, [tree, said, licence])
     (out / RECEIPT_FILE).write_text(receipt_text(root))
     return [(f.code, f.where) for f in verify_directory(out).findings if f.level == "error"]
@@ -41,6 +43,14 @@ def test_a_decision_about_all_of_them(tmp_path: Path) -> None:
 
 def test_a_pinned_package_names_none(tmp_path: Path) -> None:
     assert codes(tmp_path, {"spdx": "MIT"}) == []
+
+
+def test_the_list_beside_the_decision_names_all(tmp_path: Path) -> None:
+    listed = {"texts": TEXTS, "cards": CARDS}
+    assert codes(tmp_path / "all", {"spdx": "MIT"}, documents_blob=listed) == []
+    for name, wrong in (("texts", TEXTS[:1]), ("cards", [])):
+        found = codes(tmp_path / name, {"spdx": "MIT"}, documents_blob=listed | {name: wrong})
+        assert [code for code, _ in found] == ["RECORD_ID"]
 
 
 @pytest.mark.parametrize(

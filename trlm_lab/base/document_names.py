@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 #: A source may have several: LICENSE-CODE and LICENSE-MODEL, a notice, a policy of use.
 _LICENCE = re.compile(
@@ -27,3 +28,11 @@ def is_notice(name: str) -> bool:
 def is_card(name: str) -> bool:
     """Whether the file is a model card."""
     return bool(_CARD.match(name))
+
+
+def documents(held: Mapping[str, str]) -> dict[str, list[dict[str, str]]]:
+    """The licence texts and model cards among files (path to SHA-256), as a decision lists them."""
+    return {
+        kind: [{"path": path, "sha256": held[path]} for path in sorted(held) if counts(path)]
+        for kind, counts in (("texts", is_licence), ("cards", is_card))
+    }

@@ -11,6 +11,7 @@ from typing import Any
 from trlm_lab.acquire import acquire, download_bytes, verify_snapshot
 from trlm_lab.acquire.snapshot_store import snapshots_root
 from trlm_lab.base.blobs import file_sha256
+from trlm_lab.base.document_names import documents
 from trlm_lab.base.records import EffectiveConfig, Snapshot, SourceDefault, SourceDefaults
 from trlm_lab.describe import describe
 from trlm_lab.flows.checking import approval
@@ -63,11 +64,13 @@ def acquire_source(ws: Workspace, spec: str) -> Source:
         "provenance", {"statement_blob": store.put_value(snapshot.provenance)}, [tree]
     )
     licence = snapshot.file("LICENSE")
+    held = {f.path.decode("utf-8", "replace"): f.sha256 for f in snapshot.files}
     decision = store.add(
         "licence",
         {
             "text_sha256": licence.sha256 if licence else None,
             "decision_blob": store.put_value(snapshot.provenance.get("licence")),
+            "documents_blob": store.put_value(documents(held)),
         },
         [tree],
     )

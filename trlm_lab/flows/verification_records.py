@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from trlm_lab.base import canon
-from trlm_lab.base.document_names import is_card, is_licence
+from trlm_lab.base.document_names import documents
 from trlm_lab.base.records.tokenizer_profile import TokenizerProfile
 from trlm_lab.flows.verification_dossier import Dossier
 from trlm_lab.flows.verification_templates import check_template_ir, check_template_source
@@ -77,13 +77,20 @@ def _licence(dossier: Dossier, node_id: str) -> None:
 
 
 def _decision(dossier: Dossier, node_id: str, held: dict[str, str]) -> None:
-    """A decision names every licence text and card of the tree; those of packages name none."""
-    decision = dossier.graph.value(node_id, "decision_blob")
-    for key, counts in (("texts", is_licence), ("cards", is_card)):
-        derived = [{"path": p, "sha256": held[p]} for p in sorted(held) if counts(p)]
+    """A decision names every licence text and card of the tree; those of packages name none.
+
+    The list beside it names them for every source; receipts before it was written have none.
+    """
+    decision, wanted = dossier.graph.value(node_id, "decision_blob"), documents(held)
+    for key, derived in wanted.items():
         if isinstance(decision, dict) and decision.get(key, derived) != derived:
             detail = f"the decision's {key} are not those of the source: {derived!r:.200}"
             dossier.fail("RECORD_ID", node_id, detail, key)
+    if "documents_blob" not in dossier.graph.node(node_id).metadata:
+        return
+    if dossier.graph.value(node_id, "documents_blob") != wanted:
+        detail = f"the licence texts and cards of the source are {wanted!r:.200}"
+        dossier.fail("RECORD_ID", node_id, detail, "documents_blob")
 
 
 def _inspection(dossier: Dossier, node_id: str) -> None:

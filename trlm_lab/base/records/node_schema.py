@@ -78,7 +78,12 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
     "file": (Shape({"path": "path", "size": "count", "sha256": ID}),),
     "source_tree": (Shape({"snapshot_id": ID, "files": "count"}, "file*"),),
     "provenance": (Shape({"statement_blob": BLOB}, "source_tree"),),
-    "licence": (Shape({"text_sha256": "sha256-or-null", "decision_blob": BLOB}, "source_tree"),),
+    "licence": (
+        Shape(
+            {"text_sha256": "sha256-or-null", "decision_blob": BLOB, "documents_blob?": BLOB},
+            "source_tree",
+        ),
+    ),
     "acquisition": (Shape({"pin": "text"}, "source_tree provenance licence"),),
     "observation": (
         Shape({"outcome": "outcome", "failure_blob": BLOB}, "artifact"),
