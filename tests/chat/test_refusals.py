@@ -41,6 +41,8 @@ def grown(start: str, step: str) -> str:
     ("source", "construct"),
     [
         ("{% include 'x' %}", "Include"),
+        ("{{ ([1, 1] | unique)[1:] }}", "a slice of a constant"),
+        ("{{ (1 + 1)[1:] }}", "a slice of a constant"),
         ("{% import 'x' as y %}", "Import"),
         ("{% from 'x' import y %}", "FromImport"),
         ("{% extends 'x' %}", "Extends"),

@@ -137,15 +137,23 @@ def _attribute(table: Table, node: Any) -> int:
     return table.add("attr", node.lineno, expression(table, node.node), node.attr)
 
 
+def _folds_before_it_fails(held: Any) -> bool:
+    """Whether the source computes this while it compiles, where a slice that fails is empty."""
+    if isinstance(held, nodes.Const):
+        return not isinstance(held.value, str)
+    if isinstance(held, (nodes.Dict, nodes.Neg, nodes.Pos, nodes.Not)):
+        return True
+    waits = isinstance(held, (nodes.Name, nodes.Call)) or any(
+        held.find_all((nodes.Name, nodes.Call))
+    )
+    return not waits and not isinstance(held, (nodes.List, nodes.Tuple))
+
+
 def _item(table: Table, node: Any) -> int:
     held = expression(table, node.node)
     if isinstance(node.arg, nodes.Slice):
         arg = node.arg
-        plain = node.node
-        if isinstance(plain, (nodes.Dict, nodes.Neg, nodes.Pos, nodes.Not)) or (
-            isinstance(plain, nodes.Const) and not isinstance(plain.value, str)
-        ):
-            # The source folds this one away before it would fail.
+        if _folds_before_it_fails(node.node):
             table.refuse("a slice of a constant", node)
         parts = [
             None if p is None else expression(table, p) for p in (arg.start, arg.stop, arg.step)
