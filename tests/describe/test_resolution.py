@@ -158,6 +158,16 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "both kinds": ({"source": SOURCE}, "source is unknown"),
     "no id": ({"conflict_id": "abc"}, "no SHA-256"),
     "a short deviation": ({"deviation": "because"}, "no sentence"),
+    "a deviation of signs": ({"deviation": ". . ."}, "no sentence"),
+    "an unseen deviation": ({"deviation": "\u200b \u200b \u200b"}, "no sentence"),
+    "an unseen quote": (
+        {"kind": "publisher_resolution", "source": {**SOURCE, "quote": "\u200b"},
+         "deviation": ...}, "hold a letter or a digit"
+    ),
+    "an unseen address": (
+        {"kind": "publisher_resolution", "source": {**SOURCE, "address": "…"},
+         "deviation": ...}, "hold a letter or a digit"
+    ),
     "a source without its hash": (
         {"kind": "publisher_resolution", "source": {"address": "a", "quote": "b"},
          "deviation": ...}, "exactly the keys"

@@ -100,3 +100,25 @@ def test_segments_with_a_token_of_the_template_and_of_the_post_processor(
     command.tokenizer.write_text(json.dumps(around("$", "<s>")))
     (last,) = command(lines({"segments": [text, bos]}), *words, status=3)
     assert "at the end" in last["error"]["detail"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("messages", [5, None, "x", {}, [5], [None], ["x"], [[]]])
+def test_strict_refuses_what_is_no_conversation_in_its_place(
+    command: Command, engine: str, messages: Any
+) -> None:
+    sound = {"messages": HI["messages"], "variables": {"bos_token": ""}}
+    given = lines({"messages": messages}, sound)
+    first, second = render(command, given, "--strict", "--engine", engine, status=3)
+    assert (first["error"]["code"], first["error"]["line"]) == ("CHAT_INPUT", 1)
+    assert second["text"] == "<user>é"
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_engine_counts_without_end(command: Command, engine: str) -> None:
+    (command.tokenizer.parent / "t.jinja").write_text("{{ 2 ** x }}")
+    given = lines({"messages": [], "x": 10**21}, {"messages": [], "x": 3})
+    first, second = render(command, given, "--engine", engine, status=3)
+    assert first["error"]["code"] == "CHAT_INPUT"
+    assert second["text"] == "8"

@@ -122,3 +122,25 @@ def test_a_run_keeps_its_own_copies(tmp_path: Path) -> None:
     for plan in (RunPlan(resolutions=("cd" * 32,)), RunPlan(licence_decision="cd" * 32)):
         with pytest.raises(errors.NoRunError, match="is missing"):
             kept_reviewed(plan, tmp_path)
+
+
+def test_a_snapshot_in_the_cache_is_no_approval(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, document = described(model, capsys)
+    conflict = stop(document)
+    good = str(resolution(conflict, tmp_path / "good.json"))
+    other = {**conflict, "conflict_id": "0" * 64}
+    wrong = str(resolution(other, tmp_path / "other.json"))
+    acquire = ["acquire", f"dir:{model}"]
+    assert run([*acquire, "--resolution", good]) == 0
+    capsys.readouterr()
+    out = tmp_path / "out"
+    for options, code in (([], "CONFLICT at"), (["--resolution", wrong], "RESOLUTION_UNMATCHED")):
+        assert run([*acquire, "--out", str(out), *options]) == 3
+        assert code in capsys.readouterr().err
+        assert not out.exists()
+    assert run([*acquire, "--out", str(out), "--resolution", good]) == 0
+    # The copy is a snapshot itself, and nobody's approval either.
+    assert run(["acquire", f"dir:{out}"]) == 3
+    assert run(["acquire", "synthetic:llama-small", "--resolution", good]) == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from trlm_lab.base import canon
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.home import trlm_home
 from trlm_lab.base.records import Pin, Snapshot, SourceFile
+from trlm_lab.base.safetensors_header import StoredTensor
 from trlm_lab.errors import (
     HubOptionError,
     LfsPointerError,
@@ -105,8 +107,9 @@ def acquire(
     """The verified snapshot of a source; downloaded and converted once, then taken from the cache.
 
     `approve` is called with what a directory or GGUF file declares before it is converted, and
-    raises to refuse it; a snapshot in the cache was approved when it was made. `rules` are the
-    limits, exceptions and licence decision of an acquisition from a Hub.
+    raises to refuse it; it is called for a snapshot as well, since whoever had it made may have
+    approved what this caller does not. `rules` are the limits, exceptions and licence decision of
+    an acquisition from a Hub.
 
     Raises:
         HubOptionError: exceptions or a licence decision for another source than a Hub's.
@@ -115,8 +118,21 @@ def acquire(
         DownloadError, PackageNotInstalledError: the package could not be had.
         Refused: the source breaks a rule; the class names it.
     """
+    asked = False
+
+    def ask(root: Path, tensors: Mapping[str, StoredTensor] | None) -> None:
+        nonlocal asked
+        approve(root, tensors)
+        asked = True
+
+    snapshot = _acquired(spec, progress or silent, ask, rules)
+    if not asked:
+        approve(snapshot.root, None)
+    return snapshot
+
+
+def _acquired(spec: str, report: Progress, approve: Approve, rules: HubRules | None) -> Snapshot:
     pin = parse_source(spec)
-    report = progress or silent
     if pin.scheme == "hf":
         return acquire_hub(parse_hub(pin.locator), report, approve, rules or HubRules())
     if rules is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from trlm_lab.chat.contract import TemplateContract
-from trlm_lab.chat.render import Conversation
+from trlm_lab.chat.render import Conversation, given_variables
 from trlm_lab.errors import ForbiddenFieldError
 
 FORBIDDEN = "forbidden"
@@ -63,7 +63,9 @@ def require_permitted(given: Conversation, contract: TemplateContract) -> None:
     """Refuse a conversation that uses a forbidden field.
 
     Raises:
+        ChatInputError: the input is no plain data.
         ForbiddenFieldError: the first one, with its place.
     """
+    given_variables(given)
     for field, where in forbidden_uses(given, contract):
         raise ForbiddenFieldError(where=where, field=field)

@@ -102,10 +102,10 @@ def _is_sha256(value: Any) -> bool:
 
 def _special_problem(name: str, value: Any) -> str:
     if name == "deviation":
-        sound = isinstance(value, str) and len(value.split()) >= 3
+        sound = isinstance(value, str) and sum(map(is_said, value.split())) >= 3
         return "" if sound else "deviation is no sentence that says what differs and why"
     if not isinstance(value, dict) or set(value) != _SOURCE:
         return f"source has exactly the keys {', '.join(sorted(_SOURCE))}"
-    if not all(isinstance(item, str) and item.strip() for item in value.values()):
-        return "address, quote and sha256 are texts"
+    if not all(map(is_said, value.values())):
+        return "address, quote and sha256 are texts that hold a letter or a digit"
     return "" if _is_sha256(value["sha256"]) else "sha256 is no SHA-256 in hexadecimal"

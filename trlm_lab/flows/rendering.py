@@ -114,11 +114,13 @@ def _own(ir: chat.TemplateIR | None, given: chat.Conversation, name: str) -> cha
     It is made before the source is asked, which counts no steps and would run without end.
 
     Raises:
+        ChatInputError: no plain data: nothing would be counted, and `2 ** x` of a large x never
+            ends.
         TemplateLimitError: beyond a bound.
     """
     try:
         return None if ir is None else chat.render(ir, given, where=name)
-    except TemplateLimitError:
+    except (ChatInputError, TemplateLimitError):
         raise
     except TrlmError:
         return None
