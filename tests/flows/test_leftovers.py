@@ -91,20 +91,3 @@ def test_aside_removes_what_the_dead_left_and_nothing_else(tmp_path: Path) -> No
     with aside(out):
         pass
     assert {p.name for p in tmp_path.iterdir()} == set(names[1:])
-
-
-def refuse_within(place: Path) -> None:
-    place.mkdir()
-    raise ValueError("refused")
-
-
-def test_a_refusal_leaves_no_empty_folder(tmp_path: Path) -> None:
-    own = tmp_path / "own"
-    own.mkdir()
-    for out in (tmp_path / "a" / "b" / "result", own / "result"):
-        with pytest.raises(ValueError, match="refused"), aside(out) as place:
-            refuse_within(place)
-    assert list(tmp_path.iterdir()) == [own]
-    with aside(tmp_path / "a" / "b" / "result") as place:
-        (place.parent / "done").write_bytes(b"")
-    assert (tmp_path / "a" / "b" / "done").is_file()

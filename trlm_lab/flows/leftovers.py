@@ -32,9 +32,7 @@ def aside(out: Path) -> Iterator[Path]:
     """A free name beside `out` for unfinished work; whatever still has it at the end goes.
 
     The name carries the process number, and those of processes that are gone are removed first.
-    Folders that were made for it and are still empty at the end go as well.
     """
-    made = [p for p in (out.parent, *out.parent.parents) if not p.exists()]
     out.parent.mkdir(parents=True, exist_ok=True)
     _remove(p for p in out.parent.glob(f".{glob_text(out.name)}.*.part") if _orphan(p))
     place = out.with_name(f".{out.name}.{os.getpid()}.part")
@@ -43,9 +41,6 @@ def aside(out: Path) -> Iterator[Path]:
         yield place
     finally:
         _remove([place])
-        with suppress(OSError):
-            for folder in made:
-                folder.rmdir()
 
 
 def glob_text(name: str) -> str:
