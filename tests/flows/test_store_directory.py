@@ -87,17 +87,22 @@ def test_a_place_below_a_file_is_none(tmp_path: Path) -> None:
 def test_a_new_an_empty_and_a_killed_store_are_taken(tmp_path: Path) -> None:
     for name in ("new", "new/deeper", "."):
         require_store(tmp_path / name)
+    assert names(tmp_path) == []
     (tmp_path / "blobs").mkdir()
     (tmp_path / "blobs" / ".tmp-x").touch()
     (tmp_path / ".lock").touch()
+    before = names(tmp_path)
     require_store(tmp_path)
+    assert names(tmp_path) == before
 
 
 def test_a_store_with_the_files_of_its_run_is_taken(tmp_path: Path) -> None:
     ReceiptStore(tmp_path).add("file", {"path": b"a", "size": 0, "sha256": ROOT}, [])
     (tmp_path / "plan.json").write_text("{}")
     (tmp_path / "receipt.json").write_text(receipt_text(ROOT))
+    before = names(tmp_path)
     require_store(tmp_path)
+    assert names(tmp_path) == before
 
 
 def test_who_may_not_write_is_told_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
