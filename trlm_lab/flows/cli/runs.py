@@ -37,7 +37,7 @@ def demo(out: Out = Path("reports/demo"), fresh: Fresh = False, json: Json = Fal
     from trlm_lab.flows.planning import demo_plan
 
     print(
-        "SmolLM2-135M-Instruct: about 3 minutes on two quiet cores, 6 GB of disk", file=sys.stderr
+        "SmolLM2-135M-Instruct: about 5 minutes on two quiet cores, 6 GB of disk", file=sys.stderr
     )
     return _conform(demo_plan(), out, fresh=fresh, as_json=json)
 
@@ -62,11 +62,9 @@ def run(
 ) -> int:
     """Acquire, describe, pack, capture, run, compare, report: a whole conformance run."""
     from trlm_lab.flows.planning import run_plan
-    from trlm_lab.flows.reviewed_source import naming_reviewed
 
     reviewed = replace(reviewed, secret_exceptions=secret_exceptions)
     plan = run_plan(source, backends, cases, calibration, quant, fault)
-    plan = naming_reviewed(plan, reviewed)
     return _conform(plan, out, fresh=fresh, as_json=json, reviewed=reviewed)
 
 
