@@ -77,7 +77,7 @@ def test_every_rule_of_the_frame(text_host: Host, rule: str) -> None:
     assert refused.value.where == f"byte {place}"
 
 
-@pytest.mark.parametrize("profile", [0, 3])
+@pytest.mark.parametrize("profile", [0, 4])
 def test_a_profile_that_it_has_not(text_host: Host, profile: int) -> None:
     """The field that names it, before anything that follows from it."""
     block = Block(sound("gpt-2"))

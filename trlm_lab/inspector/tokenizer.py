@@ -34,7 +34,7 @@ SECTIONS = (
     "index", "merges", "scores", "roles", "template",
 )  # fmt: skip
 #: Kinds of models by profile.
-KINDS = {1: range(1, 5), 2: range(5, 8)}
+KINDS = {1: range(1, 5), 2: range(5, 8), 3: range(8, 12)}
 
 
 def inspect_tokenizer(report: Report, start: int, length: int) -> tuple[InspectedField, ...]:

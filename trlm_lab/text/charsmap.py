@@ -46,8 +46,8 @@ class Charsmap:
         return cls.of(data)
 
     @classmethod
-    def of(cls, data: bytes) -> Charsmap:
-        """From the bytes themselves.
+    def of(cls, data: bytes, borders: ClusterSets | None = None) -> Charsmap:
+        """From the bytes themselves; clusters have the source engine's borders, or those given.
 
         Raises:
             CharsmapError: cut short, or texts that are no UTF-8 or have no end.
@@ -64,7 +64,7 @@ class Charsmap:
             texts.decode()
         except UnicodeDecodeError as error:
             raise CharsmapError(f"the texts are no UTF-8 at byte {error.start}") from error
-        return cls(units, texts)
+        return cls(units, texts, borders or cluster_sets())
 
     def text_for(self, chunk: str) -> str | None:
         """The text in place of a chunk; None where no key begins it."""

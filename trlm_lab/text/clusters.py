@@ -31,6 +31,10 @@ class ClusterSets:
     middle: ScalarSet
 
 
+#: For who takes a text scalar by scalar.
+NO_CLUSTERS = ClusterSets(*[ScalarSet(())] * 7)
+
+
 @cache
 def cluster_sets() -> ClusterSets:
     """The source engine's own."""

@@ -27,7 +27,7 @@ FRAME: dict[str, tuple[str, Callable[[bytes], bytes], str, int]] = {
     "more sections": (BPE, patched(20, b"\x0f"), "VERSION", 20),
     "another directory": (BPE, patched(24, b"\x90"), "VERSION", 24),
     "other blocks": (BPE, patched(48, b"\x20"), "VERSION", 48),
-    "another profile": (BPE, patched(52, b"\3"), "VERSION", 52),
+    "another profile": (BPE, patched(52, b"\4"), "VERSION", 52),
     "an unknown flag": (BPE, patched(12, b"\4"), "FLAGS", 12),
     "a trailing byte": (BPE, lambda data: resealed(data + b"\0"), "LENGTH", 16),
     "another length": (BPE, patched(16, b"\0\0"), "LENGTH", 16),

@@ -64,7 +64,7 @@ class NormalizerSpec:
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a model file declares."""
+    """What a model file declares; `special` names pieces by their role and decides no id."""
 
     pieces: tuple[Piece, ...]
     kind: str

@@ -19,7 +19,6 @@ from trlm_lab.text.profile import INPUT, UNITS, WHITE_SPACE
 from trlm_lab.text.scalar_sets import ScalarSet
 from trlm_lab.text.sentencepiece.normalizer import SPACE
 from trlm_lab.text.sentencepiece.tokenizer import SentencePieceTokenizer
-from trlm_lab.text.text_sets import text_sets
 
 SOURCE = "sentencepiece 0.2.3"
 _RULES = {
@@ -89,7 +88,7 @@ def _model(tokenizer: SentencePieceTokenizer) -> ModelProfile:
         f"SentencePiece {file.kind}",
         len(file.pieces),
         table_sha256(file.pieces),
-        {"special": dict(file.special)},
+        {},
         _RULES[file.kind],
         unknown if unknown >= 0 else None,
         file.byte_fallback,
@@ -103,7 +102,7 @@ def _characters(tokenizer: SentencePieceTokenizer) -> CharacterPolicy:
         unicode={"normalization": "the table of the model"},
         word_sha256=none,
         space_sha256=none,
-        hidden_sha256=scalars_sha256(text_sets().hidden),
+        hidden_sha256=scalars_sha256(tokenizer.hidden),
         regex_syntax="none",
         regex_flags="none",
         case_folding="by the table of the model",

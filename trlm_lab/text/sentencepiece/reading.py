@@ -6,9 +6,11 @@ Source of facts: InitializePieces in model_interface.cc of sentencepiece 0.2.3.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from trlm_lab.errors import TokenizerFieldError, TokenizerVocabularyError
 from trlm_lab.text.charsmap import Charsmap, CharsmapError
+from trlm_lab.text.clusters import NO_CLUSTERS
 from trlm_lab.text.sentencepiece.bpe import BpeModel
 from trlm_lab.text.sentencepiece.decoding import PieceDecoder
 from trlm_lab.text.sentencepiece.model_file import (
@@ -28,7 +30,8 @@ from trlm_lab.text.sentencepiece.tokenizer import SentencePieceTokenizer
 from trlm_lab.text.sentencepiece.unigram import UnigramModel
 
 _USABLE = (NORMAL, USER_DEFINED, UNUSED)
-_BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+#: The names of the 256 byte pieces.
+BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 
 def read_sentencepiece(data: bytes) -> SentencePieceTokenizer:
@@ -41,11 +44,21 @@ def read_sentencepiece(data: bytes) -> SentencePieceTokenizer:
         TokenizerFieldError: a table of characters that is broken.
         TokenizerVocabularyError: pieces that contradict each other or the switches.
     """
-    file = _without_null(read_model_file(data))
+    file = _as_it_counts(read_model_file(data))
     _require_unique(file)
+    return tokenizer_of(file)
+
+
+def tokenizer_of(file: ModelFile, **fields: Any) -> SentencePieceTokenizer:
+    """The tokenizer of a record whose pieces are each there once; `fields` are its further ones.
+
+    Raises:
+        TokenizerFieldError: a table of characters that is broken.
+        TokenizerVocabularyError: byte pieces without byte fallback, or the other way round.
+    """
     symbols = Symbols(piece.text for piece in file.pieces if piece.type == USER_DEFINED)
     denormalizer = None
-    if file.denormalizer and file.denormalizer.charsmap:
+    if file.denormalizer:
         denormalizer = _normalizer(file.denormalizer, "denormalizer_spec", Symbols(()))
     return SentencePieceTokenizer(
         file,
@@ -53,11 +66,18 @@ def read_sentencepiece(data: bytes) -> SentencePieceTokenizer:
         PieceDecoder(file, denormalizer),
         _model(file, symbols),
         _byte_ids(file),
+        **fields,
     )
 
 
-def _without_null(file: ModelFile) -> ModelFile:
-    """Beside byte pieces, a piece that is the character NUL counts as unused, as in the source."""
+def _as_it_counts(file: ModelFile) -> ModelFile:
+    """Without what makes no difference in the source.
+
+    A denormalizer without table does nothing; beside byte pieces, a piece that is the character NUL
+    counts as unused.
+    """
+    if file.denormalizer and not file.denormalizer.charsmap:
+        file = replace(file, denormalizer=None)
     if not file.byte_fallback:
         return file
     pieces = [one._replace(type=UNUSED) if one.text == "\0" else one for one in file.pieces]
@@ -86,17 +106,17 @@ def _require_unique(file: ModelFile) -> None:
 def _byte_ids(file: ModelFile) -> tuple[int, ...]:
     """Ids of the 256 bytes; none without byte fallback."""
     ids = {piece.text: n for n, piece in enumerate(file.pieces) if piece.type == BYTE}
-    wanted = set(_BYTES) if file.byte_fallback else set()
+    wanted = set(BYTE_NAMES) if file.byte_fallback else set()
     if odd := sorted(wanted ^ set(ids)):
         raise _contradiction(ids.get(odd[0], 0), f"byte pieces and byte_fallback: {odd[0]!r}")
-    return tuple(ids[name] for name in _BYTES) if file.byte_fallback else ()
+    return tuple(ids[name] for name in BYTE_NAMES) if file.byte_fallback else ()
 
 
 def _normalizer(spec: NormalizerSpec, where: str, symbols: Symbols) -> Normalizer:
     charsmap = None
     if spec.charsmap:
         try:
-            charsmap = Charsmap.of(spec.charsmap)
+            charsmap = Charsmap.of(spec.charsmap, NO_CLUSTERS)
         except CharsmapError as error:
             place = f"{where}.precompiled_charsmap"
             raise TokenizerFieldError(where=place, detail=f"the table: {error}") from error

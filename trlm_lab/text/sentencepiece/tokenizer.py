@@ -7,7 +7,7 @@ sentencepiece 0.2.3.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from trlm_lab.errors import TokenIdError
 from trlm_lab.text.coordinates import Span
 from trlm_lab.text.decoded import Decoded, LeftOut, decoded
 from trlm_lab.text.records import Encoding, Stage, StagePiece, Token
+from trlm_lab.text.scalar_sets import ScalarSet
 from trlm_lab.text.sentencepiece.decoding import PieceDecoder
 from trlm_lab.text.sentencepiece.model_file import CONTROL, UNKNOWN, ModelFile
 from trlm_lab.text.sentencepiece.normalizer import Normalized, Normalizer
@@ -38,6 +39,8 @@ class SentencePieceTokenizer:
     model: Segmenter
     byte_ids: tuple[int, ...]
     notes: tuple[str, ...] = ()
+    #: What has no shape to be shown.
+    hidden: ScalarSet = field(default_factory=lambda: text_sets().hidden, repr=False)
 
     def encode(
         self,
@@ -76,12 +79,12 @@ class SentencePieceTokenizer:
             TokenIdError: an id without piece.
         """
         texts = [self._text(number, index) for index, number in enumerate(ids)]
-        hidden = text_sets().hidden if mode == "diagnostic" else None
+        hidden = self.hidden if mode == "diagnostic" else None
         return decoded(texts, [self.decoder], clean=mode == "visible", hidden=hidden)
 
     def stream(self, mode: str = "raw") -> StreamingDecoder:
         """The same token by token."""
-        hidden = text_sets().hidden if mode == "diagnostic" else None
+        hidden = self.hidden if mode == "diagnostic" else None
         visible = mode == "visible"
         nothing = LeftOut(frozenset(), placed=False)
         return StreamingDecoder(self._text, nothing, [self.decoder], clean=visible, hidden=hidden)

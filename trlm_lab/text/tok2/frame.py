@@ -43,10 +43,14 @@ from trlm_lab.text.tok2.numbers import (
     PROFILE_OF,
     PROFILES,
     SECTIONS,
+    WITH_ADDED,
 )
 
 #: Bytes of section 12 for each token.
-SCORE_BYTES = {"Unigram": 8, "GGUF BPE": 1, "GGUF SPM": 5, "GGUF WPM": 1}
+SCORE_BYTES = {
+    "Unigram": 8, "GGUF BPE": 1, "GGUF SPM": 5, "GGUF WPM": 1,
+    **{name: 5 for name in MODELS if PROFILE_OF[name] == 3},
+}  # fmt: skip
 _FIXED = {
     "magic": MAGIC, "major": MAJOR, "minor": MINOR, "header_len": HEADER_LEN,
     "section_count": len(SECTIONS), "section_dir_off": HEADER_LEN, "block_size": BLOCK,
@@ -113,7 +117,7 @@ def _counts(header: Header) -> None:
         "token_count": (0, MAX_TOKENS),
         "id_limit": (least, most),
         "merge_count": (0, MAX_MERGES if kind in MERGED else 0),
-        "added_count": (0, MAX_ADDED),
+        "added_count": (0, MAX_ADDED if header.profile in WITH_ADDED else 0),
     }
     for name, (low, high) in limits.items():
         value = getattr(header, name)

@@ -26,6 +26,9 @@ from trlm_lab.text.added_tokens import AddedToken
 from trlm_lab.text.ggml.partition import Partition
 from trlm_lab.text.models import Model
 from trlm_lab.text.models.merging import Merges
+from trlm_lab.text.sentencepiece import SentencePieceTokenizer
+from trlm_lab.text.sentencepiece.model_file import ModelFile
+from trlm_lab.text.sentencepiece.reading import tokenizer_of
 from trlm_lab.text.text_sets import TextSets
 from trlm_lab.text.tok2 import read_model
 from trlm_lab.text.tok2.frame import Frame, read_frame
@@ -33,6 +36,7 @@ from trlm_lab.text.tok2.hashing import Numbers
 from trlm_lab.text.tok2.numbers import LAST_OP, LITERAL, MERGED, NOTES, ONE_OF, ROLES
 from trlm_lab.text.tok2.pattern_rows import Row
 from trlm_lab.text.tok2.read_gguf import built_gguf, pieces_of, require_bytes
+from trlm_lab.text.tok2.read_pieces import model_file, read_pieces
 from trlm_lab.text.tok2.read_pools import read_patterns, read_sets, read_strings, read_tables
 from trlm_lab.text.tok2.read_stages import PoolMembers, read_added, read_stages
 from trlm_lab.text.tok2.section import Section
@@ -53,7 +57,7 @@ _ERRORS: dict[str, type[Tok2Error]] = {
 class Compiled:
     """What a TOK2 block holds; `sha256` is the hash that stands in it."""
 
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer | SentencePieceTokenizer
     roles: tuple[tuple[str, int], ...]
     template: bytes
     sha256: str
@@ -95,18 +99,25 @@ class _Reader:
         self._walk(pools)
         sets = TextSets(word, space, parameters.hidden)
         tokenizer = self._tokenizer(model, added, stages, sets)
-        self._require_forms(tokenizer)
+        if isinstance(tokenizer, Tokenizer):
+            self._require_forms(tokenizer)
         template = bytes(self._frame.sections["template"][0])
         return Compiled(tokenizer, roles, template, self._header.self_sha256.hex())
 
     def _tokenizer(
-        self, model: Model, added: tuple[AddedToken, ...], stages: dict[str, Any], sets: TextSets
-    ) -> Tokenizer:
+        self,
+        model: Model | ModelFile,
+        added: tuple[AddedToken, ...],
+        stages: dict[str, Any],
+        sets: TextSets,
+    ) -> Tokenizer | SentencePieceTokenizer:
         notes = tuple(
             f"{name} is declared and switched off"
             for bit, name in enumerate(NOTES)
             if self._header.flags >> bit & 1
         )
+        if isinstance(model, ModelFile):
+            return tokenizer_of(model, notes=notes, hidden=sets.hidden)
         given = Partition(added) if self._header.profile == 2 else None
         return Tokenizer(
             model, self._frame.model, added, notes=notes, sets=sets, given=given, **stages
@@ -130,7 +141,7 @@ class _Reader:
 
     def _model(
         self, parameters: read_model.Parameters, stages: dict[str, Any]
-    ) -> tuple[Model, Numbers]:
+    ) -> tuple[Model | ModelFile, Numbers]:
         header = self._header
         section = self._section("tokens")
         tokens = read_model.read_tokens(section, header.token_count)
@@ -148,6 +159,10 @@ class _Reader:
         by_text = dict(zip(texts, ids.tolist(), strict=True))
         if header.profile == 2:
             return self._gguf(parameters, by_text, merges, stages), ids
+        if header.profile == 3:
+            sections = self._section("scores"), self._section("model")
+            pieces = read_pieces(*sections, by_text, parameters)
+            return model_file(parameters, pieces, stages), ids
         return read_model.built(parameters, by_text, merges, scores), ids
 
     def _gguf(

@@ -25,14 +25,18 @@ from trlm_lab.text.tok2.hashing import (
     token_places,
 )
 from trlm_lab.text.tok2.layout import Header
-from trlm_lab.text.tok2.numbers import BLOCK, COUNT_LIMIT, MODELS, NONE, SILENT
+from trlm_lab.text.tok2.numbers import BLOCK, COUNT_LIMIT, MODELS, NONE, PROFILE_OF, SILENT
 from trlm_lab.text.tok2.read_pools import first_beyond
 from trlm_lab.text.tok2.read_stages import PoolMembers, References
 from trlm_lab.text.tok2.section import Section
 from trlm_lab.text.tok2.walk import Use
 
 _ROW = struct.Struct("<8IQII")
-_FLAGS = {"BPE": 7, "Unigram": 1, "GGUF BPE": 26}
+_FLAGS = {"BPE": 7, "Unigram": 1, "GGUF BPE": 26} | {
+    name: 1 for name in MODELS if PROFILE_OF[name] == 3
+}
+#: Models whose unknown scalars cost a penalty.
+_BY_PATHS = ("Unigram", "SentencePiece UNIGRAM")
 _PENALTY = struct.unpack("<Q", struct.pack("<d", UNKNOWN_PENALTY))[0]
 
 
@@ -66,7 +70,8 @@ def read_parameters(
     references = References(section, pools)
     unknown, prefix, suffix = _texts(references, texts, kind)
     shown = references.take("sets", hidden, 20)
-    _numbers(section, kind, (unknown_id, longest, penalty, real, last), header.token_count)
+    _unknown_id(section, kind, unknown_id, header.token_count)
+    _numbers(section, kind, (longest, penalty, real, last), header.token_count)
     found = Parameters(
         kind, flags, unknown, prefix or "", suffix or "", shown,
         None if unknown_id == NONE else unknown_id, longest, real,
@@ -97,14 +102,20 @@ def _texts(references: References, texts: list[int], kind: str) -> list[Any]:
     return out
 
 
-def _numbers(section: Section, kind: str, row: tuple[int, int, int, int, int], tokens: int) -> None:
-    unknown_id, longest, penalty, real, last = row
-    known = kind in ("Unigram", "GGUF WPM") and unknown_id < tokens
-    if not known and (unknown_id != NONE or kind == "GGUF WPM"):
+def _unknown_id(section: Section, kind: str, unknown_id: int, tokens: int) -> None:
+    pieces = PROFILE_OF[kind] == 3
+    known = (pieces or kind in ("Unigram", "GGUF WPM")) and unknown_id < tokens
+    fallback = bool(section.u32(4) & 1)
+    needed = not fallback if pieces else kind == "GGUF WPM"
+    if not known and (unknown_id != NONE or needed):
         section.fail(24, "unknown_id", unknown_id, "a token of a model that has one, or none")
+
+
+def _numbers(section: Section, kind: str, row: tuple[int, int, int, int], tokens: int) -> None:
+    longest, penalty, real, last = row
     if longest >= (COUNT_LIMIT if kind == "WordPiece" else 1):
         section.fail(28, "longest", longest, f"below {COUNT_LIMIT} for WordPiece, else 0")
-    wanted = _PENALTY if kind == "Unigram" else 0
+    wanted = _PENALTY if kind in _BY_PATHS else 0
     if penalty != wanted:
         section.fail(32, "penalty", f"{penalty:#x}", f"{wanted:#x}")
     if kind != "GGUF BPE" and (real or last):

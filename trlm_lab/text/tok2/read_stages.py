@@ -12,7 +12,17 @@ from trlm_lab.text.pattern import Pattern
 from trlm_lab.text.post_processors import Template, inserted
 from trlm_lab.text.records import Token
 from trlm_lab.text.scalar_sets import LAST, ScalarSet
-from trlm_lab.text.tok2.numbers import ADDED_FLAGS, COUNT_LIMIT, MAP, MAX_PIECES, MAX_STAGES, NONE
+from trlm_lab.text.sentencepiece.whole_keys import has_whole_keys
+from trlm_lab.text.tok2 import piece_stages
+from trlm_lab.text.tok2.numbers import (
+    ADDED_FLAGS,
+    CHARSMAP,
+    COUNT_LIMIT,
+    MAP,
+    MAX_PIECES,
+    MAX_STAGES,
+    NONE,
+)
 from trlm_lab.text.tok2.section import Section
 from trlm_lab.text.tok2.stage_kinds import (
     BY_OPCODE,
@@ -21,11 +31,13 @@ from trlm_lab.text.tok2.stage_kinds import (
     LENGTH,
     LETTERS,
     LISTS,
-    OF_PROFILE_2,
+    OF_PROFILE,
     PATTERN,
+    RULES,
     SCALAR,
     SET,
     STRING,
+    SURFACE_OPCODE,
     TEMPLATE_OPCODE,
     Operand,
     PieceFlags,
@@ -38,7 +50,10 @@ from trlm_lab.text.tokenizer import Component
 _HEAD, _STAGE, _PIECE = 32, struct.Struct("<HH11I"), 8
 _FIRST_OPERAND = 12
 #: Flags of added tokens by profile: llama.cpp has neither whole words nor normalized ones.
-_ADDED_FLAGS = {1: 0b11111, 2: 0b10110}
+_ADDED_FLAGS = {1: 0b11111, 2: 0b10110, 3: 0}
+#: Least and most stages of each list, and pieces of templates at most, where a profile says so.
+_COUNTS = {3: (((1, 1), (0, 0), (0, 0), (1, 1)), 0)}
+_ANY_COUNTS = ((0, MAX_STAGES),) * len(LISTS), MAX_PIECES
 
 
 @dataclass(frozen=True)
@@ -82,11 +97,12 @@ def read_stages(
     """Section 5."""
     section.need(_HEAD, 0, "the section")
     *counts, pieces = section.numbers(0, 5).tolist()
-    for index, count in enumerate(counts):
-        if count > MAX_STAGES:
-            section.fail(4 * index, "the number of stages", count, f"at most {MAX_STAGES}")
-    if pieces > MAX_PIECES:
-        section.fail(16, "the number of pieces", pieces, f"at most {MAX_PIECES}")
+    limits, most_pieces = _COUNTS.get(profile, _ANY_COUNTS)
+    for index, (count, (least, most)) in enumerate(zip(counts, limits, strict=True)):
+        if not least <= count <= most:
+            section.fail(4 * index, "the number of stages", count, f"{least} to {most}")
+    if pieces > most_pieces:
+        section.fail(16, "the number of pieces", pieces, f"at most {most_pieces}")
     section.zeros(20, 12)
     section.exactly(_HEAD + _STAGE.size * sum(counts) + _PIECE * pieces, 0, "the counts")
     return _Stages(section, pools, counts, pieces, profile).read()
@@ -110,8 +126,8 @@ class _Stages:
             out[name] = [self._stage(name, at + _STAGE.size * i) for i in range(count)]
             at += _STAGE.size * count
         decoded = sum(isinstance(one.stage, PieceFlags) for one in out["decoders"])
-        if decoded != self._profile - 1:
-            self._section.fail(12, "stages of pieces", decoded, self._profile - 1)
+        if decoded != (wanted := int(self._profile == 2)):
+            self._section.fail(12, "stages of pieces", decoded, wanted)
         if self._taken != self._pieces:
             self._section.fail(16, "the number of pieces", self._pieces, self._taken)
         pieces = [self._piece(index) for index in range(self._pieces)]
@@ -121,22 +137,35 @@ class _Stages:
     def _stage(self, name: str, at: int) -> Component:
         opcode, flags, pointer, called, *numbers = _STAGE.unpack_from(self._section.view, at)
         kind = BY_OPCODE.get(opcode)
-        known = self._profile == 2 or opcode not in OF_PROFILE_2
-        if kind is None or kind.list != name or not known:
+        if kind is None or kind.list != name or not self._is_known(opcode):
             self._section.fail(at, "an opcode", opcode, f"one of the {name}")
         if flags & ~kind.flags:
             self._section.fail(at + 2, "flags", flags, f"within {kind.flags}")
-        names = [
-            self._references.take("strings", reference, at + 4 + 4 * i)
-            for i, reference in enumerate((pointer, called))
-        ]
+        names = self._names(opcode, (pointer, called), at + 4)
         operands = self._operands(kind, flags, numbers, at + _FIRST_OPERAND)
         if opcode == TEMPLATE_OPCODE:
             self._require_pieces(operands, at + _FIRST_OPERAND)
         stage = kind.make(flags, tuple(operands))
         if opcode == CUTS_OPCODE and kind.take(stage) != (flags, tuple(operands)):
             self._section.fail(at + _FIRST_OPERAND + 4, "patterns", "with a gap", "none between")
+        if opcode == SURFACE_OPCODE and flags and operands[1] is None:
+            self._section.fail(at + 2, "flags", flags, "none without a table")
         return Component(names[0], names[1], stage)
+
+    def _is_known(self, opcode: int) -> bool:
+        """Whether the profile has a stage."""
+        return self._profile == OF_PROFILE.get(opcode, min(self._profile, 2))
+
+    def _names(self, opcode: int, references: tuple[int, int], at: int) -> list[str]:
+        """Pointer and kind; some opcodes have only one of each."""
+        names: list[str] = []
+        for index, reference in enumerate(references):
+            name: str = self._references.take("strings", reference, at + 4 * index)
+            wanted = piece_stages.NAMES.get(opcode)
+            if wanted and name != wanted[index]:
+                self._section.fail(at + 4 * index, "a name", repr(name), repr(wanted[index]))
+            names.append(name)
+        return names
 
     def _operands(self, kind: StageKind, flags: int, numbers: list[int], at: int) -> list[Any]:
         out: list[Any] = []
@@ -163,6 +192,8 @@ class _Stages:
             return table
         if operand == LETTERS:
             return self._letters(number, at)
+        if operand == RULES:
+            return self._rules(number, at)
         if operand in (SET, STRING, PATTERN):
             return self._references.take(f"{operand}s", number, at)
         if operand == SCALAR:
@@ -182,6 +213,12 @@ class _Stages:
         table = self._operand(MAP, number, at)
         if not table or any(len(text) != 1 for text in table.values()):
             self._section.fail(at, "a map", number, "one with one scalar for each")
+        return table
+
+    def _rules(self, number: int, at: int) -> Any:
+        table = self._operand(CHARSMAP, number, at)
+        if not has_whole_keys(table.units):
+            self._section.fail(at, "a charsmap", number, "one whose keys are whole characters")
         return table
 
     def _require_pieces(self, operands: list[Any], at: int) -> None:

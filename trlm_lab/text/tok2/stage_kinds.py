@@ -21,18 +21,21 @@ from trlm_lab.text.pattern import Pattern
 from trlm_lab.text.post_processors import Template, TrimOffsets
 from trlm_lab.text.scalar_sets import ScalarSet
 from trlm_lab.text.splitting import BEHAVIOURS
+from trlm_lab.text.tok2 import piece_stages
 from trlm_lab.text.tok2.numbers import CHARSMAP, CLASSES, COMPOSITIONS, MAP, RUNS, SCHEMES
 from trlm_lab.text.tok2.tables import Units
 
 OPERANDS = 9
-#: Stages that only profile 2 has.
-OF_PROFILE_2 = (23, 24, 58, 59)
-CUTS_OPCODE, TEMPLATE_OPCODE = 23, 34
+#: Stages that only one profile has; the others belong to 1 and 2.
+OF_PROFILE = {23: 2, 24: 2, 58: 2, 59: 2, 11: 3, 60: 3}
+CUTS_OPCODE, TEMPLATE_OPCODE, SURFACE_OPCODE = 23, 34, 60
 #: What operands are: references to pools, scalars, counts, or one of some names.
 SET, STRING, PATTERN = "set", "string", "pattern"
 SCALAR, COUNT, LENGTH = "scalar", "count", "length"
 #: A map that has one scalar for one.
 LETTERS = "letters"
+#: A charsmap whose keys are whole characters.
+RULES = "rules"
 Operand = str | int | tuple[str, ...]
 Parts = tuple[int, tuple[Any, ...]]
 #: Which operands are there, by flags and the first operand; None leaves it to the stage.
@@ -183,6 +186,8 @@ KINDS = (
     StageKind(9, _N, normalizers.Bert, 15, (SET, SET, SET, MAP, CLASSES, SET, MAP),
               _take_bert, _make_bert, _bert_present),
     StageKind(10, _N, Charsmap, 0, (CHARSMAP, *(SET,) * 7), _take_charsmap, _make_charsmap),
+    StageKind(11, _N, piece_stages.PieceNormalizer, 15, (RULES,), piece_stages.take_normalizer,
+              piece_stages.make_normalizer, lambda flags, first: (None,)),
     StageKind(17, _P, pre_tokenizers.Split, 1, (PATTERN, _CUT),
               lambda one: (_bits(one.invert), (one.pattern, one.behaviour)),
               lambda flags, row: pre_tokenizers.Split(row[0], row[1], bool(flags))),
@@ -223,6 +228,8 @@ KINDS = (
               lambda flags, row: PieceFlags(bool(flags & 1), bool(flags & 2))),
     _simple(59, _D, Tidied),
     _simple(57, _D, decoders.Strip, SCALAR, COUNT, COUNT),
+    StageKind(60, _D, piece_stages.PieceSurface, 7, (STRING, RULES), piece_stages.take_surface,
+              piece_stages.make_surface, lambda flags, first: (True, None)),
 )  # fmt: skip
 
 LISTS = (_N, _P, _Q, _D)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from trlm_lab.errors import Tok2CompileError
 from trlm_lab.text.ggml.partition import Partition
+from trlm_lab.text.sentencepiece import SentencePieceTokenizer
 from trlm_lab.text.tok2.layout import DIRECTORY_END, HEADER_LEN, SELF_HASH, Header, aligned, row
 from trlm_lab.text.tok2.numbers import (
     BLOCK,
@@ -21,6 +22,7 @@ from trlm_lab.text.tok2.numbers import (
     ROLES,
     SECTIONS,
 )
+from trlm_lab.text.tok2.piece_parts import Compilable, parts_of
 from trlm_lab.text.tok2.pools import Pools
 from trlm_lab.text.tok2.write_model import Vocabulary, model_bytes
 from trlm_lab.text.tok2.write_stages import added_bytes, stages_bytes
@@ -30,16 +32,31 @@ from trlm_lab.text.tokenizer import Tokenizer
 Role = tuple[str, int]
 
 
-def write_tok2(tokenizer: Tokenizer, *, roles: Iterable[Role] = (), template: bytes = b"") -> bytes:
+def write_tok2(
+    tokenizer: Tokenizer | SentencePieceTokenizer,
+    *,
+    roles: Iterable[Role] = (),
+    template: bytes = b"",
+) -> bytes:
     """The block of bytes; `template` is a compiled chat template, kept as it is.
 
     Raises:
         Tok2CompileError: the tokenizer has more than TOK2 holds.
     """
+    if isinstance(tokenizer, SentencePieceTokenizer):
+        return _written(parts_of(tokenizer), roles, template)
+    _require_profile(tokenizer)
+    return _written(tokenizer, roles, template)
+
+
+def _require_profile(tokenizer: Tokenizer) -> None:
     other = PROFILE_OF.get(tokenizer.model_kind) != (2 if tokenizer.given else 1)
     if other or not isinstance(tokenizer.given, Partition | None):
         known = ", ".join(MODELS)
         raise Tok2CompileError(what="the tokenizer", got=tokenizer.model_kind, limit=known)
+
+
+def _written(tokenizer: Compilable, roles: Iterable[Role], template: bytes) -> bytes:
     vocabulary = Vocabulary.of(tokenizer)
     pools = Pools()
     # The walk of the pools: model, added tokens, stages, patterns.
@@ -62,7 +79,7 @@ def write_tok2(tokenizer: Tokenizer, *, roles: Iterable[Role] = (), template: by
     return _joined(tokenizer, vocabulary, [sections[name] for name in SECTIONS])
 
 
-def _roles_bytes(tokenizer: Tokenizer, vocabulary: Vocabulary, roles: Iterable[Role]) -> bytes:
+def _roles_bytes(tokenizer: Compilable, vocabulary: Vocabulary, roles: Iterable[Role]) -> bytes:
     rows = sorted({(ROLES.index(role) + 1, number) for role, number in roles})
     known = {*vocabulary.ids.tolist(), *(one.id for one in tokenizer.added)}
     for _, number in rows:
@@ -72,7 +89,7 @@ def _roles_bytes(tokenizer: Tokenizer, vocabulary: Vocabulary, roles: Iterable[R
     return struct.pack(f"<{1 + len(flat)}I", len(rows), *flat)
 
 
-def _joined(tokenizer: Tokenizer, vocabulary: Vocabulary, sections: Sequence[bytes]) -> bytes:
+def _joined(tokenizer: Compilable, vocabulary: Vocabulary, sections: Sequence[bytes]) -> bytes:
     directory, body = bytearray(), bytearray()
     at = DIRECTORY_END
     for kind, data in enumerate(sections, 1):
@@ -89,7 +106,7 @@ def _joined(tokenizer: Tokenizer, vocabulary: Vocabulary, sections: Sequence[byt
     return out[: SELF_HASH.start] + digest + out[SELF_HASH.stop :]
 
 
-def _header(tokenizer: Tokenizer, vocabulary: Vocabulary, length: int, template: bytes) -> Header:
+def _header(tokenizer: Compilable, vocabulary: Vocabulary, length: int, template: bytes) -> Header:
     flags = sum(
         1 << bit
         for bit, name in enumerate(NOTES)

@@ -15,6 +15,7 @@ from trlm_lab.text.models.bpe import Bpe
 from trlm_lab.text.models.merging import Merges
 from trlm_lab.text.models.unigram import UNKNOWN_PENALTY, Unigram
 from trlm_lab.text.models.words import WordLevel, WordPiece
+from trlm_lab.text.sentencepiece.model_file import ModelFile
 from trlm_lab.text.tok2.front_coding import coded
 from trlm_lab.text.tok2.hashing import (
     Numbers,
@@ -40,8 +41,8 @@ from trlm_lab.text.tok2.numbers import (
     PLAIN,
     SILENT,
 )
+from trlm_lab.text.tok2.piece_parts import Compilable, texts_of, unknown_id
 from trlm_lab.text.tok2.pools import Pools, require, utf8
-from trlm_lab.text.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -56,14 +57,14 @@ class Vocabulary:
     ranked: bool
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer) -> Vocabulary:
+    def of(cls, tokenizer: Compilable) -> Vocabulary:
         """Of any model.
 
         Raises:
-            Tok2CompileError: too many tokens, too large ids, too long tokens.
+            Tok2CompileError: too many tokens, too large ids, too long tokens, two of one text.
         """
         model = tokenizer.model
-        texts: dict[str, int] = model.numbers if isinstance(model, GgmlBpe) else model.ids
+        texts = _texts(model)
         id_limit = max(texts.values(), default=-1) + 1
         require(len(texts), MAX_TOKENS, "the number of tokens")
         require(id_limit, MAX_IDS, "the largest id and 1")
@@ -114,8 +115,18 @@ class Vocabulary:
         return _raw(rows[order]) + _raw(starts_of(places, buckets))
 
 
-def _scores(model: Model, texts: dict[str, int], tokenizer: Tokenizer) -> bytes:
+def _texts(model: Model | ModelFile) -> dict[str, int]:
+    """Ids by text, of texts that are no tokens too."""
+    if isinstance(model, GgmlBpe):
+        return model.numbers
+    return texts_of(model) if isinstance(model, ModelFile) else model.ids
+
+
+def _scores(model: Model | ModelFile, texts: dict[str, int], tokenizer: Compilable) -> bytes:
     """Section 12: scores, or how each token is decoded, after its rank among scores."""
+    if isinstance(model, ModelFile):
+        scores = struct.pack(f"<{len(model.pieces)}f", *(piece.score for piece in model.pieces))
+        return scores + bytes(piece.type for piece in model.pieces)
     if isinstance(model, Unigram):
         return struct.pack(f"<{len(model.pieces)}d", *(score for _, score in model.pieces))
     if tokenizer.given is None:
@@ -144,11 +155,12 @@ def _raw(values: Numbers) -> bytes:
     return np.ascontiguousarray(values, "<u4").tobytes()
 
 
-def model_bytes(tokenizer: Tokenizer, pools: Pools) -> bytes:
+def model_bytes(tokenizer: Compilable, pools: Pools) -> bytes:
     """Section 7."""
     kind = MODELS.index(tokenizer.model_kind) + 1
     flags, unknown, prefix, suffix, unknown_id, longest = _parameters(tokenizer.model)
-    penalty = UNKNOWN_PENALTY if isinstance(tokenizer.model, Unigram) else 0.0
+    by_paths = tokenizer.model_kind in ("Unigram", "SentencePiece UNIGRAM")
+    penalty = UNKNOWN_PENALTY if by_paths else 0.0
     texts = [
         NONE if text is None else pools.string(text)
         for text in (unknown, prefix or None, suffix or None)
@@ -161,9 +173,11 @@ def model_bytes(tokenizer: Tokenizer, pools: Pools) -> bytes:
     )  # fmt: skip
 
 
-def _parameters(model: Model) -> tuple[int, str | None, str, str, int | None, int]:
+def _parameters(model: Model | ModelFile) -> tuple[int, str | None, str, str, int | None, int]:
     """Flags, unknown token, prefix, suffix, unknown id, longest word."""
     match model:
+        case ModelFile():
+            return int(model.byte_fallback), None, "", "", unknown_id(model), 0
         case Bpe():
             flags = model.byte_fallback | model.ignore_merges << 1 | model.fuse_unknown << 2
             return flags, model.unknown, model.prefix, model.suffix, None, 0

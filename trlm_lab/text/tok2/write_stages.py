@@ -14,6 +14,7 @@ from trlm_lab.text.post_processors import Template
 from trlm_lab.text.records import Token
 from trlm_lab.text.tok2.numbers import (
     ADDED_FLAGS,
+    CHARSMAP,
     COUNT_LIMIT,
     MAP,
     MAX_ADDED,
@@ -21,6 +22,7 @@ from trlm_lab.text.tok2.numbers import (
     MAX_STAGES,
     NONE,
 )
+from trlm_lab.text.tok2.piece_parts import Compilable
 from trlm_lab.text.tok2.pools import Pools, numbers, require
 from trlm_lab.text.tok2.stage_kinds import (
     BY_STAGE,
@@ -28,15 +30,16 @@ from trlm_lab.text.tok2.stage_kinds import (
     LISTS,
     OPERANDS,
     PATTERN,
+    RULES,
     SCALAR,
     SET,
     STRING,
     Operand,
 )
-from trlm_lab.text.tokenizer import Component, Tokenizer
+from trlm_lab.text.tokenizer import Component
 
 
-def stages_bytes(tokenizer: Tokenizer, pools: Pools) -> bytes:
+def stages_bytes(tokenizer: Compilable, pools: Pools) -> bytes:
     """Section 5."""
     lists: list[Sequence[Component]] = [getattr(tokenizer, name) for name in LISTS]
     rows = bytearray()
@@ -82,6 +85,8 @@ def _operand(operand: Operand, value: Any, pools: Pools) -> int:
         return operand.index(value)
     if isinstance(operand, int) or operand == LETTERS:
         return pools.table(MAP if operand == LETTERS else int(operand), value)
+    if operand == RULES:
+        return pools.table(CHARSMAP, value)
     if operand == SCALAR:
         return ord(value)
     if operand == SET:
@@ -101,7 +106,7 @@ def _piece(piece: Token | None, pools: Pools) -> bytes:
     return numbers([piece.id, pools.string(piece.text)])
 
 
-def added_bytes(tokenizer: Tokenizer, pools: Pools) -> bytes:
+def added_bytes(tokenizer: Compilable, pools: Pools) -> bytes:
     """Section 6."""
     added = tokenizer.added
     require(len(added), MAX_ADDED, "the number of added tokens")
