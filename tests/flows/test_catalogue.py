@@ -8,6 +8,7 @@ from trlm_lab.backends.faults import CATALOGUE
 from trlm_lab.base.interfaces import Runner
 from trlm_lab.bisection.scoreboard import Standing
 from trlm_lab.flows.catalogue import SOUND_ENGINES, Scored, catalogue_rows, run_catalogue
+from trlm_lab.flows.catalogue_view import planting_rows
 from trlm_lab.flows.engines import runner
 from trlm_lab.flows.progress import Board
 
@@ -69,3 +70,15 @@ def test_no_sound_engine_is_flagged(
 
 def test_the_board_is_sound(scored: Scored) -> None:
     assert scored.sound
+
+
+def test_people_get_one_line_a_planting(scored: Scored) -> None:
+    lines = planting_rows(scored.rows)
+    planted = [line for line in lines if line["expected"] is not None]
+    assert len(planted) == len(whole(scored))
+    assert len({(line["artifact"], line["planted"]) for line in lines}) == len(lines)
+    assert [line["named at"] for line in planted] == [row["boundary"] for row in whole(scored)]
+    hidden = [line["with thirds hidden"].split(", ") for line in planted]
+    seen = [standing for three in hidden for standing in three]
+    assert {len(three) for three in hidden} == {3}
+    assert seen.count("interval") == scored.counts["interval"]

@@ -171,6 +171,7 @@ def faults(
     """The catalogue of planted faults: list it, or run it and count what the judge names."""
     from trlm_lab.errors import UnknownNameError
     from trlm_lab.flows.catalogue import catalogue_rows, run_catalogue
+    from trlm_lab.flows.catalogue_view import planting_rows
     from trlm_lab.flows.progress import Board
 
     if action not in ("list", "run"):
@@ -185,7 +186,7 @@ def faults(
     if json:
         emit_json({"counts": done.counts, "rows": done.rows})
     else:
-        emit_table(done.rows)
+        emit_table(planting_rows(done.rows))
         print(", ".join(f"{n} {k}" for k, n in done.counts.items()))
     return 0 if done.sound else 1
 
