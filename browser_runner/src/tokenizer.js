@@ -1,10 +1,12 @@
-// A tokenizer of the runtime: a TOK2 block in its memory; texts in, ids and byte offsets out.
+// A tokenizer of the runtime: a TOK2 block, BTOK or BPE1 in its memory; texts in, ids and byte
+// offsets out.
 
 import { Problem } from "./problem.js";
 
 const ADD_SPECIAL_TOKENS = 1;
 const MODES = ["raw", "visible", "diagnostic"];
-const MAGIC = 0x324b4f54; // "TOK2", little-endian
+/** First bytes of the forms that a file of its own may have; an artifact holds the first one. */
+const MAGICS = ["TOK2", "BTOK", "BPE1"];
 
 /** Where SLM2's header says the tokenizer section lies: offset and length, 64 bits each. */
 const TOKENIZER_AT = 112;
@@ -14,16 +16,19 @@ const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 const view = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 
-/** Whether bytes begin as a TOK2 block does. */
-export function isBlock(bytes) {
-  return bytes.length >= 4 && view(bytes).getUint32(0, true) === MAGIC;
+const magicOf = (bytes) => String.fromCharCode(...bytes.subarray(0, 4));
+
+/** Whether a file is a tokenizer alone. */
+export function isTokenizer(bytes) {
+  return MAGICS.includes(magicOf(bytes));
 }
 
 /** Offset and length of the TOK2 block in a `.slm` whose structure was checked; null for none. */
 export function sectionOf(file) {
   const start = Number(view(file).getBigUint64(TOKENIZER_AT, true));
   const length = Number(view(file).getBigUint64(TOKENIZER_AT + 8, true));
-  return isBlock(file.subarray(start, start + length)) ? { start, length } : null;
+  const section = file.subarray(start, start + length);
+  return magicOf(section) === MAGICS[0] ? { start, length } : null;
 }
 
 /** One opened block; its bytes stay where they are for as long as it lives. */

@@ -11,7 +11,7 @@ import { Problem } from "./problem.js";
 import { Runtime } from "./runtime.js";
 import { sha256Hex } from "./sha256.js";
 import { TextRequests } from "./text_requests.js";
-import { isBlock, sectionOf } from "./tokenizer.js";
+import { isTokenizer, sectionOf } from "./tokenizer.js";
 
 const MODULE_URL = new URL("../runtime/trlm_scalar.wasm", import.meta.url);
 const TOP_K = 64;
@@ -101,13 +101,13 @@ async function admitModel(source, at, trusting, progress) {
   return sha256;
 }
 
-/** Start a fresh runtime, stream a `.slm` or `.tok2` into it, check it, open it. */
+/** Start a fresh runtime, stream a `.slm` or a tokenizer into it, check it, open it. */
 async function load({ file, trusting = false }, progress) {
   const module = await fetchModule();
   const source = await openSource(file);
   try {
     const at = await place(source, module, progress);
-    const alone = isBlock(runtime.bytes(at, source.size));
+    const alone = isTokenizer(runtime.bytes(at, source.size));
     const sha256 = alone ? admitBlock(source, at) : await admitModel(source, at, trusting, progress);
     return {
       artifact: { name: source.name, size: source.size, sha256 },

@@ -91,6 +91,9 @@ codes! {
     Tok2Scores = 619, "TOK2_SCORES", "a score is no number";
     Tok2Roles = 620, "TOK2_ROLES", "the roles of ids break their rules";
     Tok2Pools = 621, "TOK2_POOLS", "a pool has another order than that of its use";
+    Btok = 651, "BTOK", "a BTOK breaks a rule of its format";
+    Bpe1 = 652, "BPE1", "a BPE1 breaks a rule of its format";
+    Tok2Compile = 653, "TOK2_COMPILE", "a BPE1 holds more than TOK2 has room for";
     Utf8 = 701, "UTF8", "a text is no UTF-8; the place is its first ill-formed byte";
     TextTooLong = 702, "TEXT_TOO_LONG", "a text beyond the bound of one call";
     UnknownToken = 703, "UNKNOWN_TOKEN_MISSING", "no token stands for a text, and there is no unknown token";

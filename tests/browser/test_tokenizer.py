@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser.conftest import packed
 from tests.text.constructed import added, byte_bpe, document
+from tests.text.slm1.made import small
 from trlm_lab.backends.browser import ChromiumRunner
 from trlm_lab.backends.browser.find import find_chromium
 from trlm_lab.backends.browser.resources import resources
@@ -26,9 +27,10 @@ from trlm_lab.errors import (
     TokenIdError,
     Utf8Error,
 )
-from trlm_lab.flows.tokenizer_engines import open_tokenizer
+from trlm_lab.flows.tokenizer_engines import open_tokenizer, tokenizer_opened
 from trlm_lab.flows.tokenizer_requests import Request
 from trlm_lab.text import BOUNDS, Tokenizer, read_tokenizer
+from trlm_lab.text.slm1 import write_bpe1
 from trlm_lab.text.tok2 import write_tok2
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
@@ -126,6 +128,16 @@ def test_it_is_an_engine_of_the_command_line(
     assert row["ids"] == wanted.ids
     assert row["offsets"] == [list(span) for span in wanted.offsets()]
     assert engine.decode(wanted.ids, "raw")["text"] == "hello wo\u00e9<|end|>"
+
+
+def test_a_tokenizer_of_slm1(chromium: ChromiumRunner, tmp_path: Path) -> None:
+    """The file itself is served; the module makes the block."""
+    file = tmp_path / "words.bpe1"
+    file.write_bytes(write_bpe1(small()))
+    with tokenizer_opened(file, "wasm@chromium") as engine:
+        row = engine.tokenize(Request("hello wo\u00e9", add_special_tokens=True))
+        assert row["ids"] == small().encode("hello wo\u00e9".encode())
+        assert engine.decode(row["ids"], "raw")["text"] == "hello wo\u00e9"
 
 
 def test_a_damaged_block_is_refused(chromium: ChromiumRunner, reference: Tokenizer) -> None:

@@ -143,17 +143,23 @@ def test_tokenizers_of_gguf(
 def test_tokenizers_of_slm1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    """The same ids from the file and after its migration."""
+    """The same ids from the file, in every engine, and after its migration."""
     (tmp_path / "t.btok").write_bytes(write_btok(Btok()))
     compiled(tmp_path / "t.btok", tmp_path / "t.tok2", capsys)
     for name in ("t.btok", "t.tok2"):
         row = answer(tmp_path / name, monkeypatch, capsys, "--add-special-tokens")
         assert row["ids"] == Btok().encode("<s> hello w\xe9".encode())
         assert check_path(tmp_path / name)["verdict"] == "accept"
+        for engine in ("native", "wasm"):
+            options = ("--add-special-tokens", "--engine", engine)
+            assert answer(tmp_path / name, monkeypatch, capsys, *options) == row
     for magic in (b"BTOK", b"BPE1"):
         (tmp_path / "broken").write_bytes(magic)
         (finding,) = check_path(tmp_path / "broken")["findings"]
         assert finding["code"] == magic.decode()
+        words = ["tokenize", "--tokenizer", str(tmp_path / "broken"), "--engine", "native"]
+        assert run(words) == 3
+        assert f"with {magic.decode()} (" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json", "chat_template.jinja"])

@@ -42,6 +42,8 @@ SIGNATURES: dict[str, str] = {
     "trlm_op": "ipzpzpz",
     "trlm_text_load": "ppz",
     "trlm_text_free": " p",
+    "trlm_text_block_ptr": "pp",
+    "trlm_text_block_len": "zp",
     "trlm_text_encode": "ippzpzu",
     "trlm_text_ids": "pp",
     "trlm_text_offsets": "pp",

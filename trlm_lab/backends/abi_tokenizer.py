@@ -27,7 +27,7 @@ _NEGATIVE = 1 << 31
 
 
 class AbiTokenizer:
-    """One TOK2 block opened in a host; closed with it.
+    """One TOK2 block, BTOK or BPE1 opened in a host; closed with it.
 
     Raises:
         RuntimeRefusedError: the block breaks a rule; `where` is the byte.
@@ -57,6 +57,13 @@ class AbiTokenizer:
             self._host.call("trlm_text_free", self._handle)
             self._handle = 0
         self._memory.close()
+
+    @property
+    def block(self) -> bytes:
+        """The TOK2 block in use: what was given, or what the runtime made of it."""
+        address = self._host.call("trlm_text_block_ptr", self._handle)
+        length = self._host.call("trlm_text_block_len", self._handle)
+        return self._host.bytes_at(address, length).tobytes()
 
     def encode(
         self,

@@ -15,6 +15,7 @@ from trlm_lab.errors import (
 )
 from trlm_lab.flows.compiled_tokenizer import read_block, read_gguf_file, read_small
 from trlm_lab.flows.tokenizer_requests import (
+    SMALL,
     Closes,
     Request,
     Row,
@@ -55,7 +56,7 @@ def open_tokenizer(path: Path, engine: str) -> TokenizerEngine:
         BtokError, Bpe1Error: a tokenizer of SLM1 that is not sound.
         Tok2Error, SlmError: a compiled tokenizer, or the artifact around it, that is not sound.
         TokenizerFileError: the source's library does not load it; an artifact without tokenizer.
-        RuntimeRefusedError: the runtime does not open a compiled tokenizer.
+        RuntimeRefusedError: the runtime does not open a compiled tokenizer, BTOK or BPE1.
         MissingPackageError, PeerMissingError, EngineMissingError: the library is not installed.
         NativeBuildError, CompilerMissingError: the runtime cannot be compiled.
     """
@@ -145,14 +146,13 @@ def _traced(found: Encoding) -> Row:
 
 
 COMPILED = ("TOK2", "SLM2")
-_SMALL = ("BTOK", "BPE1")
-_KINDS = ("tokenizer.json", "GGUF", "SentencePiece", *COMPILED, *_SMALL)
+_KINDS = ("tokenizer.json", "GGUF", "SentencePiece", *COMPILED, *SMALL)
 #: What the runtime opens, if need be after compiling it.
-_COMPILABLE = ("tokenizer.json", "GGUF", *COMPILED)
+_COMPILABLE = ("tokenizer.json", "GGUF", *COMPILED, *SMALL)
 #: The engine that publishes what a file of a kind means; of compiled ones it is the reference.
 SOURCES = {
     "tokenizer.json": "hf", "GGUF": "llama.cpp", "SentencePiece": "sentencepiece",
-    **dict.fromkeys((*COMPILED, *_SMALL), "python"),
+    **dict.fromkeys((*COMPILED, *SMALL), "python"),
 }  # fmt: skip
 #: Engines, and how each opens the kinds of files that it reads.
 ENGINES: dict[str, dict[str, Callable[[TokenizerFile], TokenizerEngine]]] = {

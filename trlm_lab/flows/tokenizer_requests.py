@@ -13,6 +13,8 @@ from trlm_lab.text import StreamingDecoder
 from trlm_lab.text.coordinates import Span
 
 Row = dict[str, Any]
+#: The tokenizers of SLM1.
+SMALL = ("BTOK", "BPE1")
 MAGICS = (b"GGUF", b"TOK2", b"SLM2", b"BTOK", b"BPE1")
 
 

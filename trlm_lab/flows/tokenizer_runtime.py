@@ -9,7 +9,7 @@ from trlm_lab.backends.browser.tokenizer import ChromiumTokenizer
 from trlm_lab.base import strict_json
 from trlm_lab.errors import StreamUnsupportedError
 from trlm_lab.flows.compiled_tokenizer import read_block, read_gguf_file, tokenizer_block
-from trlm_lab.flows.tokenizer_requests import Request, Row, TokenizerFile, token_row
+from trlm_lab.flows.tokenizer_requests import SMALL, Request, Row, TokenizerFile, token_row
 from trlm_lab.text import StreamingDecoder, read_tokenizer
 from trlm_lab.text.coordinates import Coordinates, Span
 from trlm_lab.text.tok2 import MAGIC, write_tok2
@@ -21,13 +21,13 @@ Opener = Callable[[bytes | memoryview], AbiTokenizer | ChromiumTokenizer]
 
 
 class RuntimeTokenizer:
-    """A TOK2 block in the runtime; a file of another kind is compiled first."""
+    """A TOK2 block, BTOK or BPE1 in the runtime; a file of another kind is compiled first."""
 
     def __init__(self, file: TokenizerFile, name: str, opener: Opener) -> None:
-        block = compiled_block(file)
+        given = runtime_bytes(file)
         self._name = name
-        self._tokenizer = opener(block)
-        flags = Header.unpack(block).flags
+        self._tokenizer = opener(given)
+        flags = 0 if file.kind in SMALL else Header.unpack(given).flags
         self.notes: Sequence[str] = [
             f"{note} is declared and switched off"
             for bit, note in enumerate(NOTES)
@@ -69,13 +69,15 @@ class RuntimeTokenizer:
         raise StreamUnsupportedError(where="--engine", engine=self._name)
 
 
-def compiled_block(file: TokenizerFile) -> bytes | memoryview:
-    """The TOK2 of a file: its own, or compiled from tokenizer.json or a GGUF."""
+def runtime_bytes(file: TokenizerFile) -> bytes | memoryview:
+    """What the runtime opens: the file itself, its TOK2, or one compiled from it."""
     if file.kind == "GGUF":
         return write_tok2(read_gguf_file(file.path))
     if file.kind == "tokenizer.json":
         return write_tok2(read_tokenizer(strict_json.load_object(file.path)))
     block = tokenizer_block(file.path)
+    if file.kind in SMALL:
+        return block
     # An artifact may hold a tokenizer.json instead.
     return block if bytes(block[:4]) == MAGIC else write_tok2(read_block(file.path))
 

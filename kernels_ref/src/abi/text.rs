@@ -4,12 +4,14 @@ use super::errors::{fail, status};
 use super::{copied, null, slice};
 use crate::error::{ensure, Code, Error, Result};
 use crate::text::decode::{Decoded, Mode};
+use crate::text::slm1;
 use crate::text::state::{Request, State};
 use crate::text::Tokenizer;
 
 /// A tokenizer with what it last made. The bytes stay the host's.
 pub struct Text {
     tokenizer: Tokenizer<'static>,
+    block: &'static [u8],
     state: State,
     decoded: Decoded,
 }
@@ -24,22 +26,50 @@ unsafe fn text<'h>(handle: Handle) -> Result<&'h mut Text> {
     handle.as_mut().ok_or_else(|| null("handle"))
 }
 
-/// Open a TOK2 block in place; null and an error where it is refused.
+/// Open a TOK2 block in place, or a BTOK or BPE1; null and an error where it is refused.
 ///
 /// # Safety
 /// The `len` bytes stay unchanged until `trlm_text_free`.
 #[no_mangle]
 pub unsafe extern "C" fn trlm_text_load(pointer: *const u8, len: usize) -> Handle {
-    match slice(pointer, len, "bytes").and_then(Tokenizer::open) {
-        Ok(tokenizer) => {
-            let (state, decoded) = (State::default(), Decoded::default());
-            Box::into_raw(Box::new(Text { tokenizer, state, decoded }))
-        }
+    match slice(pointer, len, "bytes").and_then(|bytes| open(bytes)) {
+        Ok(text) => Box::into_raw(Box::new(text)),
         Err(error) => {
             fail(error);
             std::ptr::null_mut()
         }
     }
+}
+
+unsafe fn open(bytes: &'static [u8]) -> Result<Text> {
+    let made = slm1::compiled(bytes)?;
+    let block = match &made {
+        // The bytes of a vector stay where they are when it moves.
+        Some(made) => slice(made.as_ptr(), made.len(), "block")?,
+        None => bytes,
+    };
+    let mut tokenizer = Tokenizer::open(block)?;
+    tokenizer.made = made;
+    let (state, decoded) = (State::default(), Decoded::default());
+    Ok(Text { tokenizer, block, state, decoded })
+}
+
+/// Address of the TOK2 block of a tokenizer, or null.
+///
+/// # Safety
+/// See the module.
+#[no_mangle]
+pub unsafe extern "C" fn trlm_text_block_ptr(handle: Handle) -> *const u8 {
+    handle.as_ref().map_or(std::ptr::null(), |text| text.block.as_ptr())
+}
+
+/// Length of that block.
+///
+/// # Safety
+/// See the module.
+#[no_mangle]
+pub unsafe extern "C" fn trlm_text_block_len(handle: Handle) -> usize {
+    handle.as_ref().map_or(0, |text| text.block.len())
 }
 
 /// Forget a tokenizer.

@@ -1,4 +1,4 @@
-//! Tokenizers: texts to ids with offsets, ids to bytes, out of TOK2 alone.
+//! Tokenizers: texts to ids with offsets, ids to bytes, out of TOK2, BTOK or BPE1 alone.
 //!
 //! The bytes of a TOK2 block hold all that a tokenizer needs, Unicode data too, and are used where
 //! they lie. Ids, offsets and bytes are those of the `tokenizers` library. Every text ends, and in
@@ -26,6 +26,7 @@ mod post;
 mod pre_tokenizers;
 pub mod scalars;
 pub mod sets;
+pub mod slm1;
 mod splitting;
 pub mod state;
 mod symbols;
@@ -93,6 +94,8 @@ pub struct Tokenizer<'a> {
     keeps_places: bool,
     /// The model takes the bytes themselves for their visible characters.
     plain_bytes: bool,
+    /// The bytes of the block, where nobody else keeps them for as long as they are used.
+    pub made: Option<Vec<u8>>,
 }
 
 impl<'a> Tokenizer<'a> {
@@ -144,6 +147,7 @@ impl<'a> Tokenizer<'a> {
             partitioned: gguf,
             keeps_places: gguf,
             plain_bytes,
+            made: None,
         };
         tokenizer.added_forms = tokenizer.forms();
         require_forms(&tokenizer.added_forms, block.added.contents_at)?;

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.text.slm1.made import WORDS, small
 from trlm_lab.errors import Bpe1Error, BtokError, TokenIdError
 from trlm_lab.text.slm1 import (
     Bpe1,
@@ -23,31 +24,9 @@ from trlm_lab.text.slm1 import (
 )
 from trlm_lab.text.tok2 import read_tok2, write_tok2
 
-WORDS = [
-    b"he", b"hel", b"hell", b"ll", b"lo", b" w", b" wo", b"\xc3\xa9", b"\xf0\x9f", b"aa", b"aaaa",
-]  # fmt: skip
 TEXTS = st.text(max_size=30) | st.lists(st.sampled_from(["he", "ll", "o w", "\xe9", "qz"])).map(
     "".join
 )
-
-
-def small(missing: bytes = b"") -> Bpe1:
-    """All bytes but some, ids in the order of the bytes, then specials, then words from merges."""
-    single = [bytes([n]) for n in range(256) if n not in missing]
-    tokens = dict(enumerate(single))
-    first = len(single)
-    specials = Specials(*range(first, first + 4))
-    ids = {token: number for number, token in tokens.items()}
-    merges: dict[tuple[int, int], tuple[int, int]] = {}
-    for word in WORDS:
-        left, right = next(
-            (word[:at], word[at:]) for at in range(len(word) - 1, 0, -1)
-            if word[:at] in ids and word[at:] in ids
-        )  # fmt: skip
-        number = ids.setdefault(word, len(tokens) + 4)
-        tokens[number] = word
-        merges[ids[left], ids[right]] = (len(merges), number)
-    return Bpe1(len(tokens) + 4, specials, tokens, merges)
 
 
 def plain(source: Bpe1, data: bytes) -> list[int]:

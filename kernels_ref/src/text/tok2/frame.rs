@@ -5,14 +5,17 @@ use crate::bytes::{u16_at, u32_at};
 use crate::error::{ensure, Code, Result};
 use crate::sha256;
 
-const HEADER: usize = 128;
+/// Bytes of the header.
+pub const HEADER: usize = 128;
 /// Number of sections.
 pub const SECTIONS: usize = 14;
-const DIRECTORY_END: usize = HEADER + 16 * SECTIONS;
+/// Where the directory ends.
+pub const DIRECTORY_END: usize = HEADER + 16 * SECTIONS;
 const MOST_BYTES: usize = 1 << 30;
 const MOST_TOKENS: u32 = 1 << 24;
 const MOST_ADDED: u32 = 1 << 20;
-const SELF_HASH: usize = 56;
+/// Where the block's own hash stands.
+pub const SELF_HASH: usize = 56;
 const TEMPLATE_HASH: usize = 88;
 const RESERVED: usize = 120;
 

@@ -10,12 +10,14 @@ pub mod model;
 mod patterns;
 pub mod pools;
 mod references;
-mod section;
+pub mod section;
 mod stage_kinds;
 mod stage_row;
 mod stages;
 mod tables;
 mod vocabulary;
+pub mod write;
+pub mod write_vocabulary;
 
 use self::added::Added;
 use self::frame::Frame;

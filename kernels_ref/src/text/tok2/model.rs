@@ -176,7 +176,7 @@ impl<'a> Parameters<'a> {
 /// Ids of the visible characters of all bytes; None where one is no token, or a control token.
 pub fn visible_tokens(bpe: &Bpe, special: &[u32]) -> Option<Box<[u32; 256]>> {
     let mut table = Box::new([NONE; 256]);
-    for (byte, id) in (0..).zip(table.iter_mut()) {
+    for (byte, id) in (0..=255).zip(table.iter_mut()) {
         *id = bpe.scalars.get(visible(byte)).filter(|id| special.binary_search(id).is_err())?;
     }
     Some(table)

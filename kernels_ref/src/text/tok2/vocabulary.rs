@@ -147,16 +147,8 @@ fn check_order(section: &Section, vocabulary: &Vocabulary, id_limit: usize) -> R
 }
 
 fn check_index(section: &Section, vocabulary: &Vocabulary, hashes: &[u32]) -> Result<()> {
-    let place = |hash: u32| bucket(hash.wrapping_mul(0x9e37_79b1), vocabulary.log);
-    let starts = counted(hashes.iter().map(|&hash| place(hash)), 1 << vocabulary.log);
+    let (starts, order) = indexed(hashes, vocabulary.log);
     check_starts(section, 0, vocabulary.buckets, &starts)?;
-    let mut next = starts;
-    let mut order = vec![0u32; hashes.len()];
-    for (position, &hash) in (0..).zip(hashes) {
-        let at = &mut next[place(hash)];
-        order[*at as usize] = position;
-        *at += 1;
-    }
     let first = vocabulary.buckets.len();
     for (row, &position) in order.iter().enumerate() {
         let same = entry(vocabulary.entries, row) == position;
@@ -170,8 +162,22 @@ fn check_index(section: &Section, vocabulary: &Vocabulary, hashes: &[u32]) -> Re
     Ok(())
 }
 
+/// The index of hashes by position: where buckets begin, and the positions bucket by bucket.
+pub fn indexed(hashes: &[u32], log: u32) -> (Vec<u32>, Vec<u32>) {
+    let place = |hash: u32| bucket(hash.wrapping_mul(0x9e37_79b1), log);
+    let starts = counted(hashes.iter().map(|&hash| place(hash)), 1 << log);
+    let mut next = starts.clone();
+    let mut order = vec![0u32; hashes.len()];
+    for (position, &hash) in (0..).zip(hashes) {
+        let at = &mut next[place(hash)];
+        order[*at as usize] = position;
+        *at += 1;
+    }
+    (starts, order)
+}
+
 /// Where each bucket begins, and where the last one ends.
-fn counted(places: impl Iterator<Item = usize>, buckets: usize) -> Vec<u32> {
+pub fn counted(places: impl Iterator<Item = usize>, buckets: usize) -> Vec<u32> {
     let mut starts = vec![0u32; buckets + 1];
     places.for_each(|place| starts[place + 1] += 1);
     for i in 0..buckets {
