@@ -10,8 +10,17 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from trlm_lab import errors
-from trlm_lab.acquire import HubRules, TreeProfile, acquire, directory_tree, export_snapshot, shards
+from trlm_lab.acquire import (
+    HubRules,
+    LicenceDecision,
+    TreeProfile,
+    acquire,
+    directory_tree,
+    export_snapshot,
+    shards,
+)
 from trlm_lab.acquire.tree_profile import Permission
+from trlm_lab.base.reviewed_file import ReviewedFile
 
 CONFIG = b'{"model_type": "llama"}'
 
@@ -232,7 +241,7 @@ def test_all_licence_texts_are_in_the_local_decision(model: Path) -> None:
 
 def test_hub_option(model: Path, tmp_path: Path) -> None:
     """A user's own copy needs neither; nothing that was given is passed over in silence."""
-    decided = HubRules(decision=tmp_path / "decision.json")
+    decided = HubRules(decision=LicenceDecision({}, ReviewedFile(tmp_path / "d.json", b"{}")))
     profile = HubRules(profile=TreeProfile((Permission("onnx/*", "exports", "Ada"),)))
     for rules, words in ((decided, "licence decision"), (profile, "tree profile")):
         for source in (f"dir:{model}", "synthetic:llama-small"):

@@ -1,5 +1,6 @@
 """Locks end with their holder, and a second taker hears at once who holds them."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -55,3 +56,21 @@ def test_the_waiting_lock_is_held_inside_and_free_again(tmp_path: Path) -> None:
         with locked_at_once(place):
             assert place.read_text() == f"{os.getpid()}\n"
         place.write_text("")
+
+
+def test_a_lock_whose_file_was_removed_is_taken_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between opening and locking the holder before may remove the file that was opened."""
+    place, lock = tmp_path / "lock", fcntl.flock
+
+    def removed_first(handle: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        place.unlink()
+        lock(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", removed_first)
+    with locked_at_once(place):
+        with pytest.raises(LockHeldError), locked_at_once(place):
+            pass  # pragma: no cover
+        assert place.read_text() == f"{os.getpid()}\n"

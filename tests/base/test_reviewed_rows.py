@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from trlm_lab.base.reviewed_rows import MOST_BYTES, ReviewedForm, is_said
+from trlm_lab.base.canon import sha256_hex
+from trlm_lab.base.reviewed_file import MOST_BYTES, ReviewedFile
+from trlm_lab.base.reviewed_rows import ReviewedForm, is_said
 from trlm_lab.errors import TreeProfileError
 
 FORM = ReviewedForm(
     "a.v1", texts=frozenset({"pattern", "reviewer"}), said=frozenset({"reviewer"}),
-    error=TreeProfileError,
+    error=TreeProfileError, about=("pattern",),
 )  # fmt: skip
 ROW = {"pattern": "*", "reviewer": "Ada"}
 
@@ -43,7 +45,7 @@ def test_signs_and_what_nobody_sees_say_nothing(text: Any) -> None:
 
 def test_rows_come_with_their_places(tmp_path: Path) -> None:
     path = write(tmp_path / "f.json", listed(ROW, ROW | {"pattern": "x"}))
-    (_, first), (place, second) = FORM.load_rows(path, "rows")
+    (_, first), (place, second) = FORM.load_rows(FORM.read(path), "rows")
     assert (first, second["pattern"], place) == (ROW, "x", f"{path}#/rows/1")
 
 
@@ -64,17 +66,49 @@ def test_rows_come_with_their_places(tmp_path: Path) -> None:
         (listed(ROW | {"pattern": 3}), "#/rows/0/pattern"),
         (listed(ROW | {"pattern": " "}), "#/rows/0/pattern"),
         (listed(ROW, ROW | {"reviewer": "\u200b"}), "#/rows/1/reviewer"),
+        (listed(ROW, ROW | {"pattern": "x"}, ROW), "#/rows/2"),
     ],
 )
 def test_the_place_of_what_is_wrong(tmp_path: Path, row: Any, where: str) -> None:
     path = write(tmp_path / "f.json", row)
     with pytest.raises(TreeProfileError) as caught:
-        FORM.load_rows(path, "rows")
+        FORM.load_rows(FORM.read(path), "rows")
     assert caught.value.where == f"{path}{where}"
 
 
 def test_one_object_with_other_keys(tmp_path: Path) -> None:
     row = {"schema": "a.v1", **ROW, "texts": [1]}
-    assert FORM.load(write(tmp_path / "f.json", row), others=["texts"]) == row
+    file = FORM.read(write(tmp_path / "f.json", row))
+    assert FORM.load(file, others=["texts"]) == row
     with pytest.raises(TreeProfileError, match="'texts' is unknown"):
-        FORM.load(write(tmp_path / "f.json", row))
+        FORM.load(file)
+
+
+@pytest.mark.parametrize(
+    ("second", "words"), [(ROW, "and is the same"), (ROW | {"reviewer": "Eve"}, "says otherwise")]
+)
+def test_two_rows_about_the_same_are_refused(
+    tmp_path: Path, second: dict[str, str], words: str
+) -> None:
+    path = write(tmp_path / "f.json", listed(ROW, second))
+    with pytest.raises(TreeProfileError, match=words) as caught:
+        FORM.load_rows(FORM.read(path), "rows")
+    assert "/rows/0 is about pattern '*' as well" in caught.value.detail
+    assert "keep one of the two" in caught.value.detail
+
+
+def test_a_file_is_read_once(tmp_path: Path) -> None:
+    """Whoever puts another file under the name afterwards changes neither words nor hash."""
+    path = write(tmp_path / "f.json", listed(ROW))
+    file = FORM.read(path)
+    before = path.read_bytes()
+    path.write_text("{}")
+    assert (file.data, file.sha256) == (before, sha256_hex(before))
+    assert FORM.load_rows(file, "rows") == [(f"{path}#/rows/0", ROW)]
+
+
+def test_what_cannot_be_read_is_an_error_of_the_form(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none"):
+        with pytest.raises(TreeProfileError) as caught:
+            ReviewedFile.read(path, TreeProfileError)
+        assert caught.value.where == str(path)

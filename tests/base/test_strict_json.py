@@ -38,6 +38,33 @@ def test_what_is_no_strict_json_is_a_json_error(data: bytes) -> None:
         strict_json.loads(data, where="here")
 
 
+LONG = "7" * 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (LONG, "line 1, column 1 "),
+        (f"-{LONG}", "line 1, column 1 "),
+        (f'{{"a": "{LONG}",\n "b": [1.{LONG}, 1.5e-3, {LONG}]}}', "line 2, column 5020 "),
+        (f'["\\"", "\\\\", {LONG}, {LONG}0]', "line 1, column 14 "),
+        (f"[-0, {LONG}]", "line 1, column 6 "),
+    ],
+    ids=range(5),
+)
+def test_an_integer_beyond_any_field_is_named_by_its_place(text: str, place: str) -> None:
+    with pytest.raises(JsonError) as caught:
+        strict_json.loads(text.encode(), where="here")
+    assert f"the integer at {place}has 5000 digits, at most 4300 are read" in str(caught.value)
+    assert "sys." not in str(caught.value)
+    assert caught.value.remedy
+
+
+def test_long_numbers_elsewhere_are_read_as_before() -> None:
+    assert strict_json.loads(f'["{LONG}", 0.{LONG}]'.encode()) == [LONG, float(f"0.{LONG}")]
+    assert strict_json.loads(b"9" * 4300) == int("9" * 4300)
+
+
 def test_a_repeated_key_is_a_duplicate_key_error() -> None:
     with pytest.raises(JsonDuplicateKeyError, match="'b' occurs twice"):
         strict_json.loads(b'{"a": {"b": 1, "c": 2, "b": 3}}')

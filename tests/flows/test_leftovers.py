@@ -91,3 +91,21 @@ def test_aside_removes_what_the_dead_left_and_nothing_else(tmp_path: Path) -> No
     with aside(out):
         pass
     assert {p.name for p in tmp_path.iterdir()} == set(names[1:])
+
+
+def test_a_refusal_leaves_no_empty_folder(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+
+    def refuse(out: Path) -> None:
+        with aside(out) as place:
+            place.mkdir()
+            raise ValueError("refused")
+
+    for out in (tmp_path / "a" / "b" / "result", own / "result"):
+        with pytest.raises(ValueError, match="refused"):
+            refuse(out)
+    assert list(tmp_path.iterdir()) == [own]
+    with aside(tmp_path / "a" / "b" / "result") as place:
+        (place.parent / "done").write_bytes(b"")
+    assert (tmp_path / "a" / "b" / "done").is_file()

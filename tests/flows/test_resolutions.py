@@ -10,8 +10,8 @@ from trlm_lab import errors
 from trlm_lab.flows.acquisition import acquire_source, describe_source
 from trlm_lab.flows.cli.app import run
 from trlm_lab.flows.plan import RunPlan
-from trlm_lab.flows.reviewed_files import Reviewed, keep_reviewed
-from trlm_lab.flows.reviewed_source import kept_reviewed, load_resolutions
+from trlm_lab.flows.reviewed_files import Reviewed
+from trlm_lab.flows.reviewed_source import kept_reviewed, read_reviewed
 from trlm_lab.flows.workspace import Workspace
 
 DEVIATION = "Both ids stop a generation here, as the publisher's examples do."
@@ -63,7 +63,7 @@ def test_a_conflict_is_described_then_settled_and_shown(
     assert "EOS_CONFLICT" in capsys.readouterr().err
 
     file = resolution(stop(document), tmp_path / "r.json")
-    ws = Workspace(tmp_path / "run", resolutions=load_resolutions([file]))
+    ws = Workspace(tmp_path / "run", resolutions=read_reviewed(Reviewed((file,))).resolutions)
     done = describe_source(ws, acquire_source(ws, f"dir:{model}"))
     assert done.config.eos_token_id == (2, 5)
     config = ws.store.get(done.nodes["effective_config"])
@@ -110,11 +110,15 @@ def test_single_stages_take_a_resolution(
 def test_a_run_keeps_its_own_copies(tmp_path: Path) -> None:
     conflict = {"conflict_id": "ab" * 32, "code": "EOS_CONFLICT", "field": "eos_token_id"}
     file = resolution(conflict, tmp_path / "r.json")
-    (loaded,) = load_resolutions([file])
-    keep_reviewed(Reviewed((file,)), tmp_path)
+    read = read_reviewed(Reviewed((file,)))
+    # Who changes the file now changes nothing: what was parsed is hashed and kept.
+    file.write_text("{}")
+    read.files.keep(tmp_path)
     file.unlink()
-    plan = RunPlan(resolutions=(loaded.file_sha256,))
-    assert load_resolutions(kept_reviewed(plan, tmp_path).resolutions) == (loaded,)
+    (loaded,) = read.resolutions
+    plan = read.named_in(RunPlan())
+    assert plan.resolutions == (loaded.file_sha256,)
+    assert kept_reviewed(plan, tmp_path).resolutions == (loaded,)
     copy = tmp_path / "reviewed" / f"{loaded.file_sha256}.json"
     copy.write_bytes(copy.read_bytes() + b"\n")
     with pytest.raises(errors.NoRunError, match="has changed"):

@@ -12,7 +12,8 @@ from trlm_lab.base.records import Outcome
 from trlm_lab.errors import SecretExceptionsError, SecretFoundError
 from trlm_lab.flows.claim_rows import claims_of, holds
 from trlm_lab.flows.evidence_graph import EvidenceGraph
-from trlm_lab.flows.reviewed_files import Reviewed, file_id, keep_reviewed
+from trlm_lab.flows.reviewed_files import Reviewed
+from trlm_lab.flows.reviewed_source import read_reviewed
 from trlm_lab.flows.run import Run
 from trlm_lab.flows.secret_exceptions import load_secret_exceptions
 from trlm_lab.flows.secrets import scan_evidence, scan_pages
@@ -81,8 +82,8 @@ def exceptions(**changes: Any) -> dict[str, Any]:
 def test_a_reviewed_exception_lets_one_finding_pass(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "exceptions.json"
     file.write_text(json.dumps(exceptions()))
-    keep_reviewed(Reviewed(secret_exceptions=file), run.ws.out)
-    object.__setattr__(run.plan, "secret_exceptions", file_id(file))
+    run.reviewed = read_reviewed(Reviewed(secret_exceptions=file))
+    run.plan = run.reviewed.named_in(run.plan)
     page = run.ws.out / "report.html"
     page.write_text(page.read_text() + f"<p>{MAIL}</p>")
     assert run.ws.store.get(scan_pages(run, promotion(run))).metadata["exceptions"]
@@ -100,6 +101,7 @@ def test_a_reviewed_exception_lets_one_finding_pass(run: Run, tmp_path: Path) ->
         exceptions(extra=1),
         {"schema": "v2", "exceptions": []},
         {"schema": "trlm.secret_exceptions.v1", "exceptions": {}},
+        {**exceptions(), "exceptions": exceptions()["exceptions"] * 2},
         {},
         [],
     ],

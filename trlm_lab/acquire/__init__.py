@@ -6,7 +6,7 @@ from trlm_lab.acquire.drift import Drift, FileChange, observe
 from trlm_lab.acquire.gguf_snapshot import check_gguf, gguf_documents
 from trlm_lab.acquire.hub_limits import HubLimits
 from trlm_lab.acquire.hub_snapshot import HubRules
-from trlm_lab.acquire.licence import load_decision
+from trlm_lab.acquire.licence import LicenceDecision, load_decision, parse_decision
 from trlm_lab.acquire.progress import Progress
 from trlm_lab.acquire.safetensors_check import check_safetensors, require_safetensors
 from trlm_lab.acquire.snapshot_export import export_snapshot, require_export
@@ -18,7 +18,7 @@ from trlm_lab.acquire.sources import (
     parse_source,
     recorded_pin,
 )
-from trlm_lab.acquire.tree_profile import TreeProfile, load_tree_profile
+from trlm_lab.acquire.tree_profile import TreeProfile, load_tree_profile, parse_tree_profile
 
 __all__ = [
     "Approve",
@@ -27,6 +27,7 @@ __all__ = [
     "FileChange",
     "HubLimits",
     "HubRules",
+    "LicenceDecision",
     "Progress",
     "TreeProfile",
     "acquire",
@@ -41,7 +42,9 @@ __all__ = [
     "newest_snapshot",
     "observe",
     "packaged_gguf",
+    "parse_decision",
     "parse_source",
+    "parse_tree_profile",
     "recorded_pin",
     "require_export",
     "require_safetensors",

@@ -15,6 +15,7 @@ FORM = ReviewedForm(
     texts=frozenset({"path", "content", "reason", "reviewer"}),
     said=frozenset({"content", "reason", "reviewer"}),
     error=DriftReviewError,
+    about=("path", "content"),
 )
 #: In the place of a content id: a file that was removed.
 GONE = "gone"
@@ -37,9 +38,10 @@ def load_drift_reviews(path: Path) -> tuple[DriftReview, ...]:
     """Read a file of reviews.
 
     Raises:
-        DriftReviewError: not the form.
+        DriftReviewError: not the form, or two reviews of one content of a file.
     """
-    return tuple(DriftReview(**row) for _, row in FORM.load_rows(path, "reviews"))
+    rows = FORM.load_rows(FORM.read(path), "reviews")
+    return tuple(DriftReview(**row) for _, row in rows)
 
 
 def reviewed(drift: Drift, reviews: tuple[DriftReview, ...]) -> Drift:

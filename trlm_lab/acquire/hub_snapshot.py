@@ -23,7 +23,7 @@ from trlm_lab.acquire.hub_client import HubClient, hub_client
 from trlm_lab.acquire.hub_fetch import Fetch, fetch, is_whole
 from trlm_lab.acquire.hub_limits import HubLimits
 from trlm_lab.acquire.hub_tree import HubFile, HubTree, list_tree, require_size, resolve
-from trlm_lab.acquire.licence import decide, decision_id, declared_licence
+from trlm_lab.acquire.licence import LicenceDecision, decide, declared_licence
 from trlm_lab.acquire.progress import Progress
 from trlm_lab.acquire.snapshot_store import cached_snapshot, snapshots_root
 from trlm_lab.acquire.tree_profile import TreeProfile
@@ -60,7 +60,7 @@ class HubRules:
 
     limits: HubLimits = field(default_factory=HubLimits)
     profile: TreeProfile = field(default_factory=TreeProfile)
-    decision: Path | None = None
+    decision: LicenceDecision | None = None
 
 
 def parse_hub(locator: str) -> HubSource:
@@ -124,7 +124,7 @@ def _never(out: Path) -> dict[str, Any]:
 
 def _key(source: HubSource, commit: str, rules: HubRules) -> str:
     parts = [source.repo, source.revision, commit, rules.profile.profile_id]
-    decision = decision_id(rules.decision)
+    decision = rules.decision.file.sha256 if rules.decision else ""
     return canon.content_id(
         {"kind": "hf", "version": HUB_VERSION, "source": parts, "decision": decision}
     )

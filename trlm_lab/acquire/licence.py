@@ -11,6 +11,7 @@ from typing import Any
 from trlm_lab.acquire.licence_card import card_licence
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.document_names import is_card, is_licence, is_notice
+from trlm_lab.base.reviewed_file import ReviewedFile
 from trlm_lab.base.reviewed_rows import ReviewedForm
 from trlm_lab.errors import LicenceDecisionError, LicenceUndecidedError
 
@@ -75,26 +76,30 @@ def local_decision(declared: Declared) -> dict[str, Any]:
     }
 
 
-def load_decision(path: Path) -> dict[str, Any]:
-    """A decision as a person wrote it.
+@dataclass(frozen=True)
+class LicenceDecision:
+    """A decision as a person wrote it, and the file that it stands in."""
+
+    row: dict[str, Any]
+    file: ReviewedFile
+
+
+def load_decision(path: Path) -> LicenceDecision:
+    """Read a decision. Raises as `parse_decision`."""
+    return parse_decision(FORM.read(path))
+
+
+def parse_decision(file: ReviewedFile) -> LicenceDecision:
+    """The decision of a file that was read.
 
     Raises:
         LicenceDecisionError: not the form; what it is about is not looked at.
     """
-    return FORM.load(path, others=("texts", "cards"))
-
-
-def decision_id(path: Path | None) -> str:
-    """The SHA-256 of a decision file; empty where there is none. Raises as `load_decision`."""
-    if path is None:
-        return ""
-    # A file of the form is small, so what is hashed is bounded.
-    load_decision(path)
-    return file_sha256(path)
+    return LicenceDecision(FORM.load(file, others=("texts", "cards")), file)
 
 
 def decide(
-    declared: Declared, repository: str, commit: str, decision: Path | None = None
+    declared: Declared, repository: str, commit: str, decision: LicenceDecision | None = None
 ) -> dict[str, Any]:
     """The decision on the licence of `repository` (`hf:owner/name`) at `commit`.
 
@@ -127,8 +132,10 @@ def _undecided(declared: Declared, repository: str, detail: str) -> LicenceUndec
     return LicenceUndecidedError(where=repository, detail=detail, listed=listed)
 
 
-def _given(declared: Declared, repository: str, commit: str, path: Path) -> dict[str, Any]:
-    row = load_decision(path)
+def _given(
+    declared: Declared, repository: str, commit: str, decision: LicenceDecision
+) -> dict[str, Any]:
+    row, path = decision.row, decision.file.path
     _require_source(row["source"], declared, repository, commit, f"{path}#/source")
     for key, wanted in declared.listed().items():
         if row[key] != wanted:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab.base import canon
+from trlm_lab.base.reviewed_file import ReviewedFile
 from trlm_lab.base.reviewed_rows import ReviewedForm
 from trlm_lab.errors import TreeProfileError
 
@@ -17,6 +18,7 @@ FORM = ReviewedForm(
     texts=frozenset({"pattern", "reason", "reviewer"}),
     said=frozenset({"reason", "reviewer"}),
     error=TreeProfileError,
+    about=("pattern",),
 )
 
 
@@ -53,17 +55,22 @@ class TreeProfile:
 
 
 def load_tree_profile(path: Path) -> TreeProfile:
-    """Read a profile.
+    """Read a profile. Raises as `parse_tree_profile`."""
+    return parse_tree_profile(FORM.read(path))
+
+
+def parse_tree_profile(file: ReviewedFile) -> TreeProfile:
+    """The profile of a file that was read.
 
     Raises:
         TreeProfileError: not the form, or an exception without reason or reviewer, or one that
-            would leave out the weights or the configuration.
+            would leave out the weights or the configuration, or two with one pattern.
     """
-    rows = FORM.load_rows(path, "exceptions")
+    rows = FORM.load_rows(file, "exceptions")
     rules = tuple(Permission(**row) for _, row in rows)
     profile = TreeProfile(rules)
     for needed in ("config.json", "model.safetensors", "model-00001-of-00002.safetensors"):
         if profile.reason(needed):
             detail = f"an exception would leave out {needed}"
-            raise TreeProfileError(where=str(path), detail=detail)
+            raise TreeProfileError(where=str(file.path), detail=detail)
     return profile

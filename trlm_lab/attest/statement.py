@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trlm_lab.errors import StatementInvalidError
+from trlm_lab.base import strict_json
+from trlm_lab.errors import StatementInvalidError, TrlmError
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 PROVENANCE = "https://slsa.dev/provenance/v1"
@@ -133,7 +134,10 @@ def check_statement(payload: bytes, *, where: str) -> None:
     from in_toto_attestation.v1.statement_pb2 import Statement as Message
 
     try:
+        strict_json.loads(payload)
         statement = Statement.copy_from_pb(json_format.Parse(payload, Message()))
         statement.validate()
+    except TrlmError as error:
+        raise StatementInvalidError(where=where, detail=error.detail) from error
     except (json_format.ParseError, ValueError, UnicodeDecodeError, RecursionError) as error:
         raise StatementInvalidError(where=where, detail=str(error)) from error

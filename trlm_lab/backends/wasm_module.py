@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.errors import WasmModuleError
+from trlm_lab.base import strict_json
+from trlm_lab.errors import TrlmError, WasmModuleError
 
 MODULE = Path(__file__).resolve().parent / "wasm" / "trlm_scalar.wasm"
 RECORD = MODULE.with_suffix(".json")
@@ -38,16 +38,19 @@ def read_record(path: Path = RECORD) -> WasmRecord:
         WasmModuleError: missing, or not of this schema.
     """
     try:
-        row = json.loads(path.read_text(encoding="utf-8"))
+        row = strict_json.load_object(path)
         known = {name: row[name] for name in WasmRecord.__dataclass_fields__}
         if row["schema"] != SCHEMA:
             raise ValueError(f"schema {row['schema']!r}")
         return WasmRecord(**{**known, "flags": tuple(known["flags"])})
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        detail = f"{type(error).__name__}: {error}"
-        raise WasmModuleError(
-            where=path.name, detail=f"no record of the module ({detail})"
-        ) from error
+    except TrlmError as error:
+        raise _no_record(path, error.detail) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise _no_record(path, f"{type(error).__name__}: {error}") from error
+
+
+def _no_record(path: Path, detail: str) -> WasmModuleError:
+    return WasmModuleError(where=path.name, detail=f"no record of the module ({detail})")
 
 
 def read_module(path: Path = MODULE) -> tuple[bytes, WasmRecord]:

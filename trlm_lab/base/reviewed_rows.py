@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.base import strict_json
+from trlm_lab.base.reviewed_file import ReviewedFile
 from trlm_lab.errors import TrlmError
 
-#: Far above any list that a person reads through.
-MOST_BYTES = 1 << 20
 #: Letters by their class that no font draws: the fillers of Hangul.
 _BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0")
 
@@ -34,50 +32,73 @@ class ReviewedForm:
     """What a file must look like, and the error that says where it does not.
 
     `said` are the texts that must hold a letter or a digit; the other `texts` may be signs alone,
-    as a pattern is.
+    as a pattern is. `about` are the texts of a row that say what it decides: two rows about the
+    same would have to be ranked, and nobody who reads the file sees by which rule.
     """
 
     schema: str
     texts: frozenset[str]
     said: frozenset[str]
     error: type[TrlmError]
+    about: tuple[str, ...] = ()
 
-    def load(self, path: Path, others: Iterable[str] = ()) -> dict[str, Any]:
+    def read(self, path: Path) -> ReviewedFile:
+        """The bytes of a file.
+
+        Raises:
+            TrlmError: of the class `error`.
+        """
+        return ReviewedFile.read(path, self.error)
+
+    def load(self, file: ReviewedFile, others: Iterable[str] = ()) -> dict[str, Any]:
         """The object that is the whole file; `others` are its keys that hold no text.
 
         Raises:
             TrlmError: of the class `error`.
         """
-        row = self._document(path, {*self.texts, *others})
-        self._require_texts(row, f"{path}#")
+        row = self._document(file, {*self.texts, *others})
+        self._require_texts(row, f"{file.path}#")
         return row
 
-    def load_rows(self, path: Path, key: str) -> list[tuple[str, dict[str, str]]]:
+    def load_rows(self, file: ReviewedFile, key: str) -> list[tuple[str, dict[str, str]]]:
         """(place, row) of every row of the list at `key`.
 
         Raises:
             TrlmError: of the class `error`.
         """
-        rows = self._document(path, {key})[key]
+        rows = self._document(file, {key})[key]
         if not isinstance(rows, list):
-            raise self.error(where=f"{path}#/{key}", detail=f"{key!r} is no list")
-        placed = [(f"{path}#/{key}/{i}", row) for i, row in enumerate(rows)]
+            raise self.error(where=f"{file.path}#/{key}", detail=f"{key!r} is no list")
+        placed = [(f"{file.path}#/{key}/{i}", row) for i, row in enumerate(rows)]
         for place, row in placed:
             if not isinstance(row, dict):
                 raise self.error(where=place, detail="this is no object")
             self._require_keys(row, set(self.texts), place)
             self._require_texts(row, place)
+        self._require_single(placed, key)
         return placed
 
-    def _document(self, path: Path, keys: set[str]) -> dict[str, Any]:
-        try:
-            row = strict_json.load_object(path, limit=MOST_BYTES)
-        except TrlmError as error:
-            raise self.error(where=str(path), detail=error.detail) from error
+    def _require_single(self, placed: list[tuple[str, dict[str, str]]], key: str) -> None:
+        """No two rows are about the same. The place is that of the second."""
+        seen: dict[tuple[str, ...], int] = {}
+        for number, (place, row) in enumerate(placed):
+            about = tuple(row[name] for name in self.about)
+            first = seen.setdefault(about, number)
+            if self.about and first != number:
+                named = " and ".join(f"{name} {row[name]!r:.200}" for name in self.about)
+                state = "is the same" if row == placed[first][1] else "says otherwise"
+                other = f"/{key}/{first} is about {named} as well, and {state}"
+                detail = f"{other}; keep one of the two"
+                raise self.error(where=place, detail=detail)
+
+    def _document(self, file: ReviewedFile, keys: set[str]) -> dict[str, Any]:
+        row = file.document(self.error)
+        if not isinstance(row, dict):
+            raise self.error(where=str(file.path), detail="the document is no object")
         if row.get("schema") != self.schema:
             detail = f"the schema is {row.get('schema')!r}, {self.schema!r} is wanted"
-            raise self.error(where=f"{path}#/schema", detail=detail)
-        self._require_keys(row, {"schema", *keys}, f"{path}#")
+            raise self.error(where=f"{file.path}#/schema", detail=detail)
+        self._require_keys(row, {"schema", *keys}, f"{file.path}#")
         return row
 
     def _require_keys(self, row: dict[str, Any], keys: set[str], place: str) -> None:

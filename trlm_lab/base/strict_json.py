@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -68,6 +69,11 @@ _HALF = re.compile(
     r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]", re.DOTALL
 )
 
+#: Texts, and numbers: an integer by its digits, another number whole.
+_TOKENS = re.compile(
+    r'"(?:[^"\\]++|\\.)*+"|-?(?:[0-9]++(?=[.eE])[0-9.eE+-]*+|(?P<integer>[0-9]++))', re.DOTALL
+)
+
 
 def scan(data: bytes, *, where: str = "", marks: int = MAX_JSON_MARKS) -> tuple[Any, str]:
     """The first JSON value of UTF-8 `data`, and the text that follows it.
@@ -95,10 +101,28 @@ def scan(data: bytes, *, where: str = "", marks: int = MAX_JSON_MARKS) -> tuple[
         raise JsonDuplicateKeyError(where=where, key=error.args[0]) from error
     except RecursionError as error:
         raise JsonError(where=where, detail="it is nested too deep") from error
-    except ValueError as error:
-        # UnicodeDecodeError and JSONDecodeError are ValueErrors, as are over-long integers.
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise JsonError(where=where, detail=f"{type(error).__name__}: {error}") from error
+    except ValueError as error:
+        # Left are our own, and Python's word on integers, which speaks to its programmers.
+        raise JsonError(where=where, detail=_long_integer(text) or str(error)) from error
     return value, text[end:]
+
+
+def _long_integer(text: str) -> str:
+    """The first integer of more digits than Python converts, in words; empty where there is none.
+
+    Only for a text that is sound before it.
+    """
+    limit = sys.get_int_max_str_digits()
+    for token in _TOKENS.finditer(text):
+        digits = len(token["integer"] or "")
+        if 0 < limit < digits:
+            line = text.count("\n", 0, token.start()) + 1
+            column = token.start() - text.rfind("\n", 0, token.start())
+            place = f"the integer at line {line}, column {column}"
+            return f"{place} has {digits} digits, at most {limit} are read"
+    return ""
 
 
 def _require_whole_pairs(text: str) -> None:
@@ -123,13 +147,12 @@ def loads(data: bytes, *, where: str = "", marks: int = MAX_JSON_MARKS) -> Any:
     return value
 
 
-def load_file(path: Path, *, where: str = "", limit: int = MAX_JSON_BYTES) -> Any:
-    """Parse a JSON file of at most `limit` bytes.
+def file_bytes(path: Path, *, where: str = "", limit: int = MAX_JSON_BYTES) -> bytes:
+    """The bytes of a file that is to be parsed, at most `limit` of them.
 
     Raises:
         NotPlainFileError: a pipe, device or directory.
-        JsonError: the file is missing, unreadable, too large or not JSON.
-        JsonDuplicateKeyError: an object repeats a key.
+        JsonError: the file is missing, unreadable or too large.
     """
     place = where or path.name
     try:
@@ -142,7 +165,12 @@ def load_file(path: Path, *, where: str = "", limit: int = MAX_JSON_BYTES) -> An
         raise JsonError(where=place, detail=f"unreadable: {error.strerror}") from error
     if len(data) > limit:
         raise JsonError(where=place, detail=f"more bytes than the limit of {limit}")
-    return loads(data, where=place)
+    return data
+
+
+def load_file(path: Path, *, where: str = "", limit: int = MAX_JSON_BYTES) -> Any:
+    """Parse a JSON file of at most `limit` bytes. Raises as `file_bytes` and `loads`."""
+    return loads(file_bytes(path, where=where, limit=limit), where=where or path.name)
 
 
 def load_object(path: Path, *, where: str = "", limit: int = MAX_JSON_BYTES) -> dict[str, Any]:

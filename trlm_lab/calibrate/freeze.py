@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.base import canon
+from trlm_lab.base import canon, strict_json
 from trlm_lab.base.blobs import write_atomically
 from trlm_lab.base.records import TolerancePolicy
 from trlm_lab.errors import PolicyFileError, PolicyFrozenError, TrlmError
@@ -83,9 +83,9 @@ def _twin(path: Path) -> dict[str, Any] | None:
     if not readable.exists():
         return None
     try:
-        document = json.loads(readable.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise PolicyFileError(where=str(readable), detail=f"no JSON: {error}") from error
+        document = strict_json.load_file(readable)
+    except TrlmError as error:
+        raise PolicyFileError(where=str(readable), detail=error.detail) from error
     if not isinstance(document, dict) or not {"policy_id", "policy"} <= set(document):
         raise PolicyFileError(where=str(readable), detail="policy_id and policy are required")
     return document

@@ -11,7 +11,7 @@ from trlm_lab.describe.receipt import (
     Evidence,
     evidence_table,
 )
-from trlm_lab.describe.resolution import Resolution, load_resolution
+from trlm_lab.describe.resolution import Resolution, load_resolution, parse_resolution
 from trlm_lab.describe.templates import template_at
 from trlm_lab.describe.tokenizer_check import check_tokenizer
 from trlm_lab.describe.weights import Tensors
@@ -34,6 +34,7 @@ __all__ = [
     "effective_config",
     "evidence_table",
     "load_resolution",
+    "parse_resolution",
     "require_consistent",
     "template_at",
 ]

@@ -14,14 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.base import canon, strict_json
-from trlm_lab.base.plain_file import read_plain
+from trlm_lab.base.reviewed_file import ReviewedFile
 from trlm_lab.base.reviewed_rows import is_said
 from trlm_lab.errors import ResolutionFileError
 
 SCHEMA = "trlm.resolution.v1"
 PUBLISHER, NORMATIVE = "publisher_resolution", "normative_choice"
-MAX_BYTES = 1 << 20
 
 _TEXTS = ("conflict_id", "code", "field", "kind", "reviewer")
 _BY_KIND = {PUBLISHER: "source", NORMATIVE: "deviation"}
@@ -60,19 +58,18 @@ def load_resolution(path: Path) -> Resolution:
     """Read and check one resolution file.
 
     Raises:
-        ResolutionFileError: the file breaks the schema.
-        JsonError, JsonDuplicateKeyError, NotPlainFileError: it is no strict JSON file.
+        ResolutionFileError: it cannot be read, is no strict JSON, or breaks the schema.
     """
-    row = strict_json.load_file(path, where=str(path), limit=MAX_BYTES)
-    return parse_resolution(row, canon.sha256_hex(read_plain(path)), where=str(path))
+    return parse_resolution(ReviewedFile.read(path, ResolutionFileError))
 
 
-def parse_resolution(row: Any, file_sha256: str, *, where: str) -> Resolution:
-    """The resolution of a parsed document. Raises ResolutionFileError."""
+def parse_resolution(file: ReviewedFile) -> Resolution:
+    """The resolution of a file that was read. Raises ResolutionFileError."""
 
     def refuse(detail: str, pointer: str = "") -> ResolutionFileError:
-        return ResolutionFileError(where=f"{where}#{pointer}", detail=detail)
+        return ResolutionFileError(where=f"{file.path}#{pointer}", detail=detail)
 
+    row = file.document(ResolutionFileError)
     if not isinstance(row, dict) or row.get("schema") != SCHEMA:
         raise refuse(f"the document is no object of schema {SCHEMA!r}")
     for name in _TEXTS:
@@ -93,7 +90,7 @@ def parse_resolution(row: Any, file_sha256: str, *, where: str) -> Resolution:
     if detail:
         raise refuse(detail, f"/{special}")
     facts = {name: row[name] for name in (*_TEXTS, "value", special)}
-    return Resolution(**facts, file_sha256=file_sha256)
+    return Resolution(**facts, file_sha256=file.sha256)
 
 
 def _is_sha256(value: Any) -> bool:

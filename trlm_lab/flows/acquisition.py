@@ -81,6 +81,17 @@ def acquire_source(ws: Workspace, spec: str) -> Source:
     return Source(snapshot, nodes)
 
 
+def admit_source(ws: Workspace, spec: str) -> tuple[Source, Described]:
+    """Acquire and describe: whoever runs the weights of a source, in any engine, begins here.
+
+    Raises:
+        Refused: tree, weights, licence or declarations break a rule, also those that only the
+            framework's own defaults show.
+    """
+    source = acquire_source(ws, spec)
+    return source, describe_source(ws, source)
+
+
 def _acquired(ws: Workspace, spec: str) -> Snapshot:
     size = download_bytes(spec)
     download = f" ({size / 1e6:.0f} MB to download)" if size else ""

@@ -20,7 +20,7 @@ from trlm_lab.base.records import CaseSuite, EffectiveConfig, Mismatch, Toleranc
 from trlm_lab.bisection.scoreboard import Expectation, Scoreboard, Standing, scoreboard
 from trlm_lab.cases import random_cases
 from trlm_lab.errors import UnknownNameError
-from trlm_lab.flows.acquisition import acquire_source, describe_source
+from trlm_lab.flows.acquisition import admit_source
 from trlm_lab.flows.conditioning import Conditioning
 from trlm_lab.flows.engines import needs_model_dir, runner
 from trlm_lab.flows.packing import oracle_model_dir, pack_artifact
@@ -137,8 +137,7 @@ def run_catalogue(
 
 def prepare_bench(ws: Workspace, spec: str, quant: str) -> Bench:
     """Artifact, oracle on its weights, and the policy frozen from calibration cases."""
-    source = acquire_source(ws, spec)
-    described = describe_source(ws, source)
+    source, described = admit_source(ws, spec)
     packed = pack_artifact(ws, source, described, quant)
     model_dir = oracle_model_dir(ws, source, packed)
     suite = random_cases(described.config.vocab_size, CASE_LENGTHS, CASE_SEED)

@@ -17,7 +17,8 @@ from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.promotion import Claim, claims, promote
 from trlm_lab.flows.report import write_report
-from trlm_lab.flows.reviewed_files import Reviewed, keep_reviewed
+from trlm_lab.flows.reviewed_files import Reviewed
+from trlm_lab.flows.reviewed_source import read_reviewed
 from trlm_lab.flows.run import Run
 from trlm_lab.flows.secrets import scan_pages
 from trlm_lab.flows.workspace import Workspace
@@ -48,24 +49,28 @@ def conform(
 ) -> Conformance:
     """Run every stage, execute the notebooks, write the report and seal the receipt.
 
-    `reviewed` are the files whose SHA-256 the plan names.
+    `reviewed` are files that the plan is to name; where nothing is said, those that it names stand
+    in `out`. A refusal before the first engine leaves a new or empty `out` as it was.
 
     Raises:
         DirectoryForeignError, DirectoryDiffersError: `out` belongs to something else.
         LockHeldError: another run is writing there.
         SecretFoundError: the report or a notebook holds what must not be published.
     """
-    plan = checked_plan(plan)
+    settled = None if reviewed is None else read_reviewed(reviewed)
+    plan = checked_plan(plan if settled is None else settled.named_in(plan))
     sweep_cache(trlm_home())
-    with occupied(out.resolve(), plan):
-        keep_reviewed(reviewed or Reviewed(), out.resolve())
-        return _conform(plan, Workspace(out, board, fresh=fresh))
+    with occupied(out.resolve(), plan) as keep:
+        run = Run(plan, Workspace(out, board, fresh=fresh), settled)
+        # A source that is refused changes no file that a receipt lists.
+        _ = run.described, run.judged_suite, run.calibration_suite
+        keep()
+        run.reviewed.files.keep(run.ws.out)
+        return _conform(run)
 
 
-def _conform(plan: RunPlan, ws: Workspace) -> Conformance:
-    run = Run(plan, ws)
-    # A source that cannot be had changes no file that a receipt lists.
-    _ = run.source
+def _conform(run: Run) -> Conformance:
+    plan, ws = run.plan, run.ws
     # Until it is sealed again the directory makes no claim.
     moved = withdraw_receipt(ws.out)
     if moved:

@@ -8,7 +8,7 @@ from typing import Any
 
 from trlm_lab.describe import ConflictReceipt, evidence_table
 from trlm_lab.errors import ConflictError
-from trlm_lab.flows.acquisition import acquire_source, describe_source
+from trlm_lab.flows.acquisition import admit_source
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
 from trlm_lab.flows.reviewed_source import reviewed_workspace
@@ -22,7 +22,7 @@ def described_document(source: str, reviewed: Reviewed = NOTHING) -> dict[str, A
     try:
         with tempfile.TemporaryDirectory() as scratch, Board() as board:
             ws = reviewed_workspace(Path(scratch), board, reviewed)
-            described = describe_source(ws, acquire_source(ws, source))
+            _, described = admit_source(ws, source)
     except ConflictError as error:
         receipt = error.facts.get("receipt")
         if not isinstance(receipt, ConflictReceipt):

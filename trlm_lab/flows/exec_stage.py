@@ -26,14 +26,14 @@ from trlm_lab.errors import (
     SubjectMissingError,
     TrlmError,
 )
-from trlm_lab.flows.acquisition import acquire_source, describe_source
+from trlm_lab.flows.acquisition import admit_source
 from trlm_lab.flows.engines import needs_model_dir, runner
 from trlm_lab.flows.execution import prepare
 from trlm_lab.flows.leftovers import aside
 from trlm_lab.flows.packing import pack_artifact
 from trlm_lab.flows.progress import Board
-from trlm_lab.flows.reviewed_files import NOTHING, Reviewed, file_id
-from trlm_lab.flows.reviewed_source import require_reviewed, reviewed_workspace
+from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
+from trlm_lab.flows.reviewed_source import Settled, read_reviewed
 from trlm_lab.flows.single import suite_of
 from trlm_lab.traces import write_process_case, write_process_report
 
@@ -42,7 +42,7 @@ REPORT = "report.json"
 
 @dataclass(frozen=True)
 class ExecRequest:
-    """What `trlm exec` is asked to do."""
+    """What `trlm exec` is asked to do; `model` is a SOURCE, unless a given `artifact` is run."""
 
     backend: str
     cases: str
@@ -68,6 +68,7 @@ def execute_backend(request: ExecRequest, board: Board) -> dict[str, Any]:
         SubjectMissingError: neither a model directory nor an artifact is given.
         PathMissingError: one that is given does not exist.
         DirectoryForeignError, DirectoryDiffersError: `out` holds something else.
+        Refused: the model breaks a rule of sources; no engine was started.
     """
     if request.model is None and request.artifact is None:
         raise SubjectMissingError(where="trlm exec")
@@ -76,13 +77,13 @@ def execute_backend(request: ExecRequest, board: Board) -> dict[str, Any]:
     for path in (request.model, request.artifact):
         if path is not None and not path.exists():
             raise PathMissingError(where=str(path))
-    require_reviewed(request.reviewed)
+    settled = read_reviewed(request.reviewed)
     suite = suite_of(request.cases)
     engine = runner(request.engine, timeout=request.timeout)
-    inputs = _inputs(request, suite)
+    inputs = _inputs(request, suite, settled)
     check_output(request.out, inputs)
     with aside(request.out / "result") as place:
-        subject = _subject(request, board)
+        subject = _subject(request, settled, board)
         identity, refused = _run(engine, subject, suite, place, board, request.decode_steps)
         write_process_report(place, identity, refused, inputs)
         _publish(place, request.out)
@@ -126,9 +127,9 @@ def _observer(session: Session, steps: int) -> Callable[[Case], Iterator[Observa
     return partial(session.steps, decode_steps=steps)
 
 
-def _inputs(request: ExecRequest, suite: CaseSuite) -> dict[str, str]:
+def _inputs(request: ExecRequest, suite: CaseSuite, settled: Settled) -> dict[str, str]:
     """Content ids of everything that was asked for; no path and no time."""
-    files = ",".join(map(file_id, request.reviewed))
+    files = ",".join(file.sha256 for file in settled.files)
     return ({"reviewed": files} if files else {}) | {
         "engine": request.engine,
         "model": model_sha256(request.model) if request.model else "",
@@ -189,14 +190,18 @@ def _publish(place: Path, out: Path) -> None:
         new.replace(out / new.name)
 
 
-def _subject(request: ExecRequest, board: Board) -> Subject:
-    """Engines that read a `.slm` get one packed from the model directory where none is given."""
-    name, model, artifact = request.engine, request.model, request.artifact
-    if needs_model_dir(name):
-        return Subject(artifact=artifact, model_dir=model, ids={})
-    if artifact is None:
-        with tempfile.TemporaryDirectory() as scratch:
-            ws = reviewed_workspace(Path(scratch), board, request.reviewed)
-            source = acquire_source(ws, f"dir:{model}")
-            artifact = pack_artifact(ws, source, describe_source(ws, source), "f32").artifact.path
-    return Subject(artifact=artifact, model_dir=model, ids={})
+def _subject(request: ExecRequest, settled: Settled, board: Board) -> Subject:
+    """What the engine reads: a `.slm`, packed from the model where none is given, or its snapshot.
+
+    The directory itself is never run, only what was acquired out of it and described.
+    """
+    reads_model = needs_model_dir(request.engine)
+    if request.artifact is not None and not reads_model:
+        return Subject(artifact=request.artifact)
+    with tempfile.TemporaryDirectory() as scratch:
+        ws = settled.workspace(Path(scratch), board)
+        source, described = admit_source(ws, f"dir:{request.model}")
+        if reads_model:
+            return Subject(artifact=request.artifact, model_dir=source.root)
+        packed = pack_artifact(ws, source, described, "f32")
+    return Subject(artifact=packed.artifact.path)

@@ -1,7 +1,8 @@
-"""What `trlm golden judge` found, as a `comparison` node that stands on the containers alone.
+"""What `trlm golden judge` found, as a `comparison` node that stands on the containers.
 
-There is no oracle run, source or policy to rest on: a container names them by their ids, and those
-are all that the node says of them. The arrays of the engine are not kept.
+There is no oracle run or policy to rest on, and of the container's own source none: a container
+names them by their ids, and those are all that the node says of them. An engine that ran a model
+directory rests on what was acquired out of it and described. The arrays of the engine are not kept.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from trlm_lab.receipts import ReceiptStore
 
 if TYPE_CHECKING:
     from trlm_lab.flows.golden_judge import GoldenVerdict
+    from trlm_lab.flows.grounds import Grounds
 
 
 def record_judgement(
@@ -28,8 +30,11 @@ def record_judgement(
     artifact: Path | None,
     containers: Sequence[Golden],
     verdicts: Sequence[GoldenVerdict],
+    grounds: Grounds | None = None,
 ) -> str:
     """Store a judgement of containers, in their order; returns the node.
+
+    `grounds` lead to the configuration of the model that was run, where it was no artifact.
 
     It becomes the root of a store that has none and is no run's. Beside a sealed root, and in the
     directory of a run that is not sealed, it stands on its own.
@@ -49,7 +54,7 @@ def record_judgement(
             "outcome": worst([v.mismatch.verdict for v in verdicts]).value,
             "verdicts_blob": store.put_value([v.row() for v in verdicts]),
         },
-        [*engine_nodes(store, engine), *cases],
+        [*engine_nodes(store, engine), *([grounds.put(store)] if grounds else []), *cases],
     )
     seal_alone(out, node)
     return node

@@ -15,7 +15,7 @@ from typing import Any, Final
 from trlm_lab.base.interfaces import Subject
 from trlm_lab.base.records import Case
 from trlm_lab.errors import UnknownNameError
-from trlm_lab.flows.acquisition import acquire_source, describe_source
+from trlm_lab.flows.acquisition import admit_source
 from trlm_lab.flows.engines import runner
 from trlm_lab.flows.golden import Exported, export_golden, vectors_sha256
 from trlm_lab.flows.identity import PACKAGE
@@ -97,8 +97,7 @@ def make_vectors(name: str, out: Path, board: Board, *, engine: str = "native-sc
 
 def _trace(plan: VectorPlan, engine: str, scratch: Path, board: Board) -> Path:
     ws = Workspace(scratch / "run", board)
-    source = acquire_source(ws, plan.source)
-    described = describe_source(ws, source)
+    source, described = admit_source(ws, plan.source)
     packed = pack_artifact(ws, source, described, "f32")
     ids = {
         "artifact": packed.artifact.file_sha256,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from trlm_lab.flows.acquisition import acquire_source, describe_source
+from trlm_lab.flows.acquisition import admit_source
 from trlm_lab.flows.ledger_check import check_ranges
 from trlm_lab.flows.packing import Packed, pack_artifact
 from trlm_lab.flows.progress import Board
@@ -21,8 +21,8 @@ def ledger_of(snapshot: str, quant: str, board: Board, reviewed: Reviewed = NOTH
 def _packed(snapshot: str, quant: str, board: Board, reviewed: Reviewed) -> tuple[Path, Packed]:
     with tempfile.TemporaryDirectory() as scratch:
         ws = reviewed_workspace(Path(scratch), board, reviewed)
-        source = acquire_source(ws, snapshot)
-        return source.root, pack_artifact(ws, source, describe_source(ws, source), quant)
+        source, described = admit_source(ws, snapshot)
+        return source.root, pack_artifact(ws, source, described, quant)
 
 
 def verify_ledger(

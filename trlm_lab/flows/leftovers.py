@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -32,15 +32,44 @@ def aside(out: Path) -> Iterator[Path]:
     """A free name beside `out` for unfinished work; whatever still has it at the end goes.
 
     The name carries the process number, and those of processes that are gone are removed first.
+    Folders that were made for it and are empty at the end go as well.
     """
-    out.parent.mkdir(parents=True, exist_ok=True)
-    _remove(p for p in out.parent.glob(f".{glob_text(out.name)}.*.part") if _orphan(p))
-    place = out.with_name(f".{out.name}.{os.getpid()}.part")
-    _remove([place])
-    try:
-        yield place
-    finally:
+    with no_empty_folders(out.parent):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        _remove(p for p in out.parent.glob(f".{glob_text(out.name)}.*.part") if _orphan(p))
+        place = out.with_name(f".{out.name}.{os.getpid()}.part")
         _remove([place])
+        try:
+            yield place
+        finally:
+            _remove([place])
+
+
+@contextmanager
+def no_empty_folders(path: Path) -> Iterator[None]:
+    """Of the folder `path` and those above it, whichever is made meanwhile and stays empty goes."""
+    made = absent_folders(path)
+    try:
+        yield
+    finally:
+        remove_empty(made)
+
+
+def absent_folders(path: Path) -> list[Path]:
+    """The folder `path` and those above it that are not there yet, the deepest first."""
+    return [folder for folder in (path, *path.parents) if not folder.exists()]
+
+
+def remove_empty(folders: Iterable[Path]) -> None:
+    """Remove folders, the deepest first, up to one that somebody has put something into."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
+
+
+def empty(folder: Path, *, last: str) -> None:
+    """Remove all that lies in a folder, the entry named `last` after the others."""
+    _remove(sorted(folder.iterdir(), key=lambda path: path.name == last))
 
 
 def glob_text(name: str) -> str:

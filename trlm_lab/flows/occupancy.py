@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from trlm_lab.base.file_lock import locked_at_once
 from trlm_lab.errors import DirectoryDiffersError, DirectoryForeignError
-from trlm_lab.flows.leftovers import sweep_run
+from trlm_lab.flows.leftovers import absent_folders, empty, remove_empty, sweep_run
 from trlm_lab.flows.plan import PLAN_FILE, RunPlan
 from trlm_lab.receipts.history import SUPERSEDED
 from trlm_lab.receipts.listed_files import ATTESTATIONS
@@ -20,21 +20,37 @@ _JOB = ("source", "judged", "calibration", "artifacts")
 
 
 @contextmanager
-def occupied(out: Path, plan: RunPlan) -> Iterator[None]:
-    """Hold `out` for one run of `plan`, alone.
+def occupied(out: Path, plan: RunPlan) -> Iterator[Callable[[], None]]:
+    """Hold `out` for one run of `plan`, alone; yields what to call once there is something to keep.
+
+    Whatever ends the run before that leaves a directory that was new or empty as it was found.
 
     Raises:
         DirectoryForeignError, DirectoryDiffersError: the directory belongs to something else.
         LockHeldError: a run is going on there.
     """
     check_directory(out, plan)
+    made = absent_folders(out)
     with locked_at_once(out / LOCK_FILE):
         # Another run may have begun between the look and the lock.
         check_directory(out, plan)
-        if not (out / PLAN_FILE).exists():
-            plan.save(out)
-        sweep_run(out)
-        yield
+        kept = (out / PLAN_FILE).exists()
+
+        def keep() -> None:
+            nonlocal kept
+            kept = True
+
+        try:
+            if not kept:
+                plan.save(out)
+            sweep_run(out)
+            yield keep
+        except BaseException:
+            if not kept:
+                # The lock is still held and goes last: nobody else has begun here meanwhile.
+                empty(out, last=LOCK_FILE)
+                remove_empty(made)
+            raise
 
 
 def check_directory(out: Path, plan: RunPlan) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from trlm_lab.base.blobs import write_atomically
-from trlm_lab.base.canon import sha256_hex
 from trlm_lab.base.plain_file import read_plain
+from trlm_lab.base.reviewed_file import ReviewedFile
 from trlm_lab.errors import NoRunError
 
 FOLDER = "reviewed"
@@ -27,33 +28,39 @@ class Reviewed:
     tree_profile: Path | None = None
     secret_exceptions: Path | None = None
 
-    def __iter__(self) -> Iterator[Path]:
-        yield from self.resolutions
-        for path in (self.licence_decision, self.tree_profile, self.secret_exceptions):
-            if path is not None:
-                yield path
-
 
 NOTHING = Reviewed()
 
 
-def file_id(path: Path | None) -> str:
-    """The SHA-256 by which a plan names a reviewed file; empty where there is none.
+@dataclass(frozen=True)
+class ReviewedFiles:
+    """The same files, each as it was read."""
 
-    Raises:
-        NotPlainFileError, OSError: no such file.
-    """
-    return sha256_hex(read_plain(path)) if path is not None else ""
+    resolutions: tuple[ReviewedFile, ...] = ()
+    licence_decision: ReviewedFile | None = None
+    tree_profile: ReviewedFile | None = None
+    secret_exceptions: ReviewedFile | None = None
+
+    def __iter__(self) -> Iterator[ReviewedFile]:
+        yield from self.resolutions
+        for file in (self.licence_decision, self.tree_profile, self.secret_exceptions):
+            if file is not None:
+                yield file
+
+    def ids(self) -> dict[str, Any]:
+        """The SHA-256 by which a plan names them; empty where there is no file."""
+        single = ("licence_decision", "tree_profile", "secret_exceptions")
+        files = {name: getattr(self, name) for name in single}
+        ids = {name: file.sha256 if file else "" for name, file in files.items()}
+        return {"resolutions": tuple(file.sha256 for file in self.resolutions), **ids}
+
+    def keep(self, out: Path) -> None:
+        """Write them into a run's directory, so that it stands without the originals."""
+        for file in self:
+            write_atomically(out / FOLDER / f"{file.sha256}.json", file.data)
 
 
-def keep_reviewed(reviewed: Reviewed, out: Path) -> None:
-    """Copy the files into a run's directory, so that it stands without the originals."""
-    for path in reviewed:
-        data = read_plain(path)
-        write_atomically(out / FOLDER / f"{sha256_hex(data)}.json", data)
-
-
-def kept_file(name: str, out: Path) -> Path | None:
+def kept_file(name: str, out: Path) -> ReviewedFile | None:
     """A reviewed file of a run by its SHA-256; None where the plan names none.
 
     Raises:
@@ -64,6 +71,7 @@ def kept_file(name: str, out: Path) -> Path | None:
     path = out / FOLDER / f"{name}.json"
     if not path.is_file():
         raise NoRunError(where=str(path), detail="a reviewed file is missing")
-    if sha256_hex(read_plain(path)) != name:
+    file = ReviewedFile(path, read_plain(path))
+    if file.sha256 != name:
         raise NoRunError(where=str(path), detail="a reviewed file has changed")
-    return path
+    return file

@@ -2,84 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from trlm_lab.acquire import HubRules, TreeProfile, load_decision, load_tree_profile
-from trlm_lab.describe import Resolution, load_resolution
+from trlm_lab.acquire import HubRules, TreeProfile, parse_decision, parse_tree_profile
+from trlm_lab.base.reviewed_file import ReviewedFile
+from trlm_lab.describe import Resolution, parse_resolution
+from trlm_lab.errors import (
+    LicenceDecisionError,
+    ResolutionFileError,
+    SecretExceptionsError,
+    TreeProfileError,
+    TrlmError,
+)
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.progress import Board
-from trlm_lab.flows.reviewed_files import Reviewed, file_id, kept_file
+from trlm_lab.flows.reviewed_files import Reviewed, ReviewedFiles, kept_file
+from trlm_lab.flows.secret_exceptions import SecretExceptions, parse_secret_exceptions
 from trlm_lab.flows.workspace import Workspace
 
 
-def load_resolutions(paths: Sequence[Path]) -> tuple[Resolution, ...]:
-    """The resolution files that a user names. Raises as `load_resolution`."""
-    return tuple(map(load_resolution, paths))
+@dataclass(frozen=True)
+class Settled:
+    """What the reviewed files say, and the files as they were read for it."""
+
+    files: ReviewedFiles = field(default_factory=ReviewedFiles)
+    resolutions: tuple[Resolution, ...] = ()
+    rules: HubRules = field(default_factory=HubRules)
+    exceptions: SecretExceptions = field(default_factory=SecretExceptions)
+
+    def named_in(self, plan: RunPlan) -> RunPlan:
+        """The plan with the SHA-256 of every file."""
+        return replace(plan, **self.files.ids())
+
+    def workspace(self, out: Path, board: Board) -> Workspace:
+        """A workspace in which a source is acquired and described as a person reviewed it."""
+        return Workspace(out, board, resolutions=self.resolutions, rules=self.rules)
 
 
-def hub_rules(reviewed: Reviewed) -> HubRules:
-    """What was reviewed about the repository that the source is.
-
-    Raises:
-        TreeProfileError, LicenceDecisionError: a file is not of its form; no server is asked first.
-    """
-    profile, decision = reviewed.tree_profile, reviewed.licence_decision
-    if decision is not None:
-        load_decision(decision)
-    return HubRules(
-        profile=load_tree_profile(profile) if profile else TreeProfile(), decision=decision
-    )
-
-
-def require_reviewed(reviewed: Reviewed) -> None:
-    """Read every file by its form: a run needs some at its very end, and nobody should wait.
+def settled(files: ReviewedFiles) -> Settled:
+    """Parse every file by its form: nobody is asked, and nothing begun, for one that is none.
 
     Raises:
         ResolutionFileError, TreeProfileError, LicenceDecisionError, SecretExceptionsError: a file
             is not of its form.
     """
-    from trlm_lab.flows.secret_exceptions import load_secret_exceptions
-
-    load_resolutions(reviewed.resolutions)
-    hub_rules(reviewed)
-    if reviewed.secret_exceptions is not None:
-        load_secret_exceptions(reviewed.secret_exceptions)
-
-
-def naming_reviewed(plan: RunPlan, reviewed: Reviewed) -> RunPlan:
-    """The plan with the SHA-256 of every reviewed file. Raises as `require_reviewed`."""
-    require_reviewed(reviewed)
-    return replace(
-        plan,
-        resolutions=tuple(map(file_id, reviewed.resolutions)),
-        licence_decision=file_id(reviewed.licence_decision),
-        tree_profile=file_id(reviewed.tree_profile),
-        secret_exceptions=file_id(reviewed.secret_exceptions),
+    decision, profile, exceptions = (
+        files.licence_decision,
+        files.tree_profile,
+        files.secret_exceptions,
+    )
+    return Settled(
+        files,
+        tuple(map(parse_resolution, files.resolutions)),
+        HubRules(
+            profile=parse_tree_profile(profile) if profile else TreeProfile(),
+            decision=parse_decision(decision) if decision else None,
+        ),
+        parse_secret_exceptions(exceptions) if exceptions else SecretExceptions(),
     )
 
 
-def reviewed_workspace(out: Path, board: Board, reviewed: Reviewed) -> Workspace:
-    """A workspace in which a source is acquired and described as a person reviewed it.
+def read_reviewed(reviewed: Reviewed) -> Settled:
+    """Read the files that a user names, each once. Raises as `settled`, also where one is missing.
 
-    Raises:
-        ResolutionFileError, TreeProfileError: a file is not of its form.
+    A run needs some of them at its very end, and nobody should wait for their refusal.
     """
-    settled, rules = load_resolutions(reviewed.resolutions), hub_rules(reviewed)
-    return Workspace(out, board, resolutions=settled, rules=rules)
+    return settled(
+        ReviewedFiles(
+            tuple(ReviewedFile.read(path, ResolutionFileError) for path in reviewed.resolutions),
+            _read(reviewed.licence_decision, LicenceDecisionError),
+            _read(reviewed.tree_profile, TreeProfileError),
+            _read(reviewed.secret_exceptions, SecretExceptionsError),
+        )
+    )
 
 
-def kept_reviewed(plan: RunPlan, out: Path) -> Reviewed:
-    """The reviewed files of a run, from the copies in its directory.
+def _read(path: Path | None, error: type[TrlmError]) -> ReviewedFile | None:
+    return None if path is None else ReviewedFile.read(path, error)
+
+
+def reviewed_workspace(out: Path, board: Board, reviewed: Reviewed) -> Workspace:
+    """A workspace by the files that a user names. Raises as `read_reviewed`."""
+    return read_reviewed(reviewed).workspace(out, board)
+
+
+def kept_reviewed(plan: RunPlan, out: Path) -> Settled:
+    """What the reviewed files of a run say, from the copies in its directory.
 
     Raises:
         NoRunError: one is not there any more, or has changed.
     """
-    paths = [kept_file(name, out) for name in plan.resolutions]
-    return Reviewed(
-        tuple(path for path in paths if path is not None),
-        kept_file(plan.licence_decision, out),
-        kept_file(plan.tree_profile, out),
-        kept_file(plan.secret_exceptions, out),
+    kept = (kept_file(name, out) for name in plan.resolutions)
+    return settled(
+        ReviewedFiles(
+            tuple(file for file in kept if file is not None),
+            kept_file(plan.licence_decision, out),
+            kept_file(plan.tree_profile, out),
+            kept_file(plan.secret_exceptions, out),
+        )
     )

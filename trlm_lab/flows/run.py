@@ -10,42 +10,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.base.interfaces import Subject, TraceView
+from trlm_lab.base.interfaces import TraceView
 from trlm_lab.base.records import CaseSuite, Comparison, Mismatch, TolerancePolicy
-from trlm_lab.cases import check_text_cases, load_suite, require_fit
-from trlm_lab.errors import NoRunError
-from trlm_lab.flows.acquisition import (
-    Described,
-    Source,
-    acquire_source,
-    describe_source,
-    weights_sha256,
-)
 from trlm_lab.flows.calibration import Calibrated, calibrate_limits
 from trlm_lab.flows.conditioning import Conditioning
-from trlm_lab.flows.engines import needs_model_dir, runner
+from trlm_lab.flows.engines import runner
 from trlm_lab.flows.execution import Failed, Ran, Task, run_task, run_tasks
 from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.judgement import Exactness, Judged, exactness, judge
-from trlm_lab.flows.packing import Packed, oracle_model_dir, pack_artifact
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.planted import Planted, plant
 from trlm_lab.flows.progress import Board
-from trlm_lab.flows.reviewed_source import hub_rules, kept_reviewed, load_resolutions
-from trlm_lab.flows.template_nodes import template_node
-from trlm_lab.flows.tokenizer_profiles import tokenizer_node
+from trlm_lab.flows.run_inputs import RunInputs
 from trlm_lab.flows.views import register as show_records
 from trlm_lab.flows.workspace import Workspace
 
 
-class Run:
-    """One run in one directory."""
-
-    def __init__(self, plan: RunPlan, ws: Workspace) -> None:
-        self.plan = plan
-        self.ws = ws
-        kept = kept_reviewed(plan, ws.out)
-        ws.resolutions, ws.rules = load_resolutions(kept.resolutions), hub_rules(kept)
+class Run(RunInputs):
+    """One run in one directory: what the engines make of its inputs, and what is judged of that."""
 
     @classmethod
     def open(cls, out: str | Path) -> Run:
@@ -60,96 +42,6 @@ class Run:
         return cls(plan, Workspace(directory, Board(quiet=True), trusted=True))
 
     # --- stages -------------------------------------------------------------------------------
-
-    @cached_property
-    def source(self) -> Source:
-        """The acquired snapshot."""
-        return acquire_source(self.ws, self.plan.source)
-
-    @cached_property
-    def described(self) -> Described:
-        """Defaults and effective configuration."""
-        return describe_source(self.ws, self.source)
-
-    @cached_property
-    def packed(self) -> dict[str, Packed]:
-        """Artifacts by quantization profile."""
-        return {
-            quant: pack_artifact(self.ws, self.source, self.described, quant)
-            for quant in self.plan.artifacts
-        }
-
-    @cached_property
-    def judged_suite(self) -> CaseSuite:
-        """The cases that engines are judged on; ids of text cases are checked against the texts."""
-        return self._suite(self.plan.judged, self.plan.judged_digest)
-
-    @cached_property
-    def calibration_suite(self) -> CaseSuite:
-        """The cases that set the limits; disjoint from the judged ones."""
-        return self._suite(self.plan.calibration, self.plan.calibration_digest)
-
-    def _suite(self, name: str, digest: str) -> CaseSuite:
-        suite = load_suite(name)
-        if digest and suite.digest != digest:
-            raise NoRunError(where=name, detail="the cases have changed since this run was made")
-        require_fit(suite, self.described.config)
-        tokenizer = self.source.root / "tokenizer.json"
-        if tokenizer.exists():
-            check_text_cases(suite, tokenizer)
-        return suite
-
-    @cached_property
-    def _tokenizer_node(self) -> str:
-        """The node of the source's tokenizer; empty where it has none."""
-        file = self.source.snapshot.file("tokenizer.json")
-        if file is None:
-            return ""
-        tree = self.source.nodes["source_tree"]
-        return tokenizer_node(self.ws.store, self.source.root, file.sha256, tree)
-
-    @cached_property
-    def template_node(self) -> str:
-        """The node of the source's chat template; empty where it has none."""
-        tree = self.source.nodes["source_tree"]
-        return template_node(self.ws.store, self.source.root, self.described.receipt, tree)
-
-    @cached_property
-    def model_dirs(self) -> dict[str, Path]:
-        """The directory whose weights the oracle runs, by artifact."""
-        return {
-            label: oracle_model_dir(self.ws, self.source, packed)
-            for label, packed in self.packed.items()
-        }
-
-    def subject(self, engine: str, label: str) -> Subject:
-        """What an engine opens for an artifact, with the content ids that bind its trace."""
-        packed = self.packed[label]
-        ids = {
-            "config": self.described.config.config_id,
-            "snapshot": self.source.snapshot.snapshot_id,
-        }
-        if needs_model_dir(engine):
-            model_dir = self.model_dirs[label]
-            ids["weights"] = self._weights[label]
-            return Subject(artifact=None, model_dir=model_dir, ids=ids)
-        ids["artifact"] = packed.artifact.file_sha256
-        return Subject(artifact=packed.artifact.path, model_dir=None, ids=ids)
-
-    @cached_property
-    def _weights(self) -> dict[str, str]:
-        return {label: weights_sha256(path) for label, path in self.model_dirs.items()}
-
-    @cached_property
-    def environment(self) -> dict[str, Any]:
-        """The oracle's environment, as its receipts bind it."""
-        known = self.ws.recall("environment", {}) if self.ws.trusted else None
-        if known is None:
-            from trlm_lab.oracle import environment_record
-
-            record = environment_record(threads=self.plan.threads)
-            known = self.ws.remember("environment", {}, record)
-        return dict(known)
 
     def _oracle_task(self, label: str, suite: CaseSuite) -> Task:
         from trlm_lab.oracle import TorchRunner
@@ -167,7 +59,7 @@ class Run:
             suite,
             keep=True,
             parents=(*parents, self.packed[label].nodes["artifact"]),
-            tokenizer=self._tokenizer_node,
+            tokenizer=self.tokenizer_node,
             template=self.template_node,
             node_type="oracle_run",
         )
@@ -206,7 +98,7 @@ class Run:
         """
         case = min(self.calibration_suite.cases, key=lambda c: len(c.token_ids))
         label = self.plan.artifacts[0]
-        inputs: dict[str, Any] = {"case": case.digest, "weights": self._weights[label]}
+        inputs: dict[str, Any] = {"case": case.digest, "weights": self.weights[label]}
         inputs["package"] = package_sha256()
         inputs["threads"] = self.plan.threads
         row = self.ws.recall("hooks", inputs)
@@ -234,7 +126,7 @@ class Run:
                 self.judged_suite,
                 keep=engine == self.stored_engine or engine in self.plan.bounded,
                 parents=(self.packed[label].nodes["artifact"],),
-                tokenizer=self._tokenizer_node,
+                tokenizer=self.tokenizer_node,
                 template=self.template_node,
             )
             for engine in reversed(self.plan.exact + self.plan.bounded)

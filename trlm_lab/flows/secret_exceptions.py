@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from trlm_lab.base.reviewed_file import ReviewedFile
 from trlm_lab.base.reviewed_rows import ReviewedForm
 from trlm_lab.errors import SecretExceptionsError
 from trlm_lab.secret_scan import SecretFinding, rule_names
@@ -15,6 +16,7 @@ FORM = ReviewedForm(
     texts=frozenset({"rule", "where", "reason", "reviewer"}),
     said=frozenset({"rule", "reason", "reviewer"}),
     error=SecretExceptionsError,
+    about=("rule", "where"),
 )
 
 
@@ -43,13 +45,18 @@ class SecretExceptions:
 
 
 def load_secret_exceptions(path: Path) -> SecretExceptions:
-    """Read a list.
+    """Read a list. Raises as `parse_secret_exceptions`."""
+    return parse_secret_exceptions(FORM.read(path))
+
+
+def parse_secret_exceptions(file: ReviewedFile) -> SecretExceptions:
+    """The list of a file that was read.
 
     Raises:
         SecretExceptionsError: not the form, or an exception without reason or reviewer, or for a
-            rule that does not exist.
+            rule that does not exist, or two for one rule and place.
     """
-    placed = FORM.load_rows(path, "exceptions")
+    placed = FORM.load_rows(file, "exceptions")
     for place, row in placed:
         if row["rule"] not in rule_names()[1:]:
             raise SecretExceptionsError(where=f"{place}/rule", detail=f"no rule {row['rule']!r}")

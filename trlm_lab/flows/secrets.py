@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from trlm_lab.base.plain_file import read_plain
 from trlm_lab.errors import SecretFoundError
-from trlm_lab.flows.reviewed_files import kept_file
-from trlm_lab.flows.secret_exceptions import SecretExceptions, load_secret_exceptions
 from trlm_lab.receipts import ReceiptStore, walk
 from trlm_lab.receipts.verify import blob_references
 from trlm_lab.secret_scan import (
@@ -122,6 +120,4 @@ def _scan_files(out: Path, pages: Sequence[Path], known: frozenset[str]) -> Iter
 
 
 def _unaccepted(run: Run, found: Iterable[SecretFinding]) -> Iterator[SecretFinding]:
-    path = kept_file(run.plan.secret_exceptions, run.ws.out)
-    exceptions = load_secret_exceptions(path) if path else SecretExceptions()
-    return (f for f in found if not exceptions.reason(f))
+    return (f for f in found if not run.reviewed.exceptions.reason(f))

@@ -17,7 +17,7 @@ from trlm_lab.calibrate import freeze, load_policy, make_policy
 from trlm_lab.cases import load_suite
 from trlm_lab.compare import compare_traces
 from trlm_lab.errors import PathMissingError
-from trlm_lab.flows.acquisition import acquire_source, describe_source
+from trlm_lab.flows.acquisition import admit_source
 from trlm_lab.flows.calibration import measure_floors
 from trlm_lab.flows.engines import runner
 from trlm_lab.flows.packing import pack_artifact
@@ -78,13 +78,19 @@ def capture_oracle(
     threads: int,
     reviewed: Reviewed = NOTHING,
 ) -> TraceRecord:
-    """Run the oracle over a model directory into a trace directory."""
+    """Run the oracle over a model directory into a trace directory.
+
+    Raises:
+        Refused: the model breaks a rule of sources; nothing was written.
+        TraceSubjectError: the directory holds the trace of another model or configuration.
+    """
     from trlm_lab.oracle import TorchRunner
 
     suite = suite_of(cases)
     with tempfile.TemporaryDirectory() as scratch:
-        source = acquire_source(reviewed_workspace(Path(scratch), board, reviewed), f"dir:{model}")
-    ids = {"snapshot": source.snapshot.snapshot_id}
+        ws = reviewed_workspace(Path(scratch), board, reviewed)
+        source, described = admit_source(ws, f"dir:{model}")
+    ids = {"config": described.config.config_id, "snapshot": source.snapshot.snapshot_id}
     with (
         board.meter(f"torch on {suite.name}", suite.tokens, "tokens") as meter,
         TorchRunner(threads=threads).open(Subject(model_dir=source.root, ids=ids)) as session,
@@ -104,8 +110,8 @@ def calibrate_model(
     suite = suite_of(cases)
     with tempfile.TemporaryDirectory() as scratch:
         ws = reviewed_workspace(Path(scratch), board, reviewed)
-        source = acquire_source(ws, f"dir:{model}")
-        packed = pack_artifact(ws, source, describe_source(ws, source), "f32")
+        source, described = admit_source(ws, f"dir:{model}")
+        packed = pack_artifact(ws, source, described, "f32")
         noisy = record(runner("torch"), Subject(model_dir=source.root, ids={}), suite, board)
         subject = Subject(artifact=packed.artifact.path)
         floors, reference_id = measure_floors(ws, noisy, subject, suite, "calibration")

@@ -21,7 +21,7 @@ from trlm_lab.base.records.outcome import SEVERITY, outcome_of_error
 from trlm_lab.calibrate import make_policy
 from trlm_lab.cases import random_cases, require_fit
 from trlm_lab.errors import TrlmError, UsageError
-from trlm_lab.flows.acquisition import acquire_source, describe_source
+from trlm_lab.flows.acquisition import admit_source
 from trlm_lab.flows.calibration import measure_floors
 from trlm_lab.flows.conditioning import Conditioning
 from trlm_lab.flows.engines import needs_model_dir, runner
@@ -74,8 +74,7 @@ def bisect_model(
         UsageError: the engine's name asks for what this model does not have.
     """
     ws = reviewed_workspace(out, board, reviewed)
-    source = acquire_source(ws, model)
-    described = describe_source(ws, source)
+    source, described = admit_source(ws, model)
     require_fit(suite, described.config)
     candidate = runner(backend, timeout=timeout)
     packed = pack_artifact(ws, source, described, quant)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from trlm_lab.acquire import TreeProfile, load_tree_profile
-from trlm_lab.base import strict_json
+from trlm_lab.acquire import TreeProfile, parse_decision, parse_tree_profile
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.reviewed_files import kept_file
 from trlm_lab.flows.verification_dossier import Dossier
@@ -41,18 +40,18 @@ def _scans(dossier: Dossier, plan: RunPlan) -> None:
 
 def _licence(dossier: Dossier, acquisition: str, plan: RunPlan) -> None:
     """A planned decision is, word for word, the one on record."""
-    path = kept_file(plan.licence_decision, dossier.directory)
+    file = kept_file(plan.licence_decision, dossier.directory)
     licence = dossier.graph.child(acquisition, "licence")
     recorded = dossier.graph.value(licence, "decision_blob")
-    if path is not None and strict_json.load_object(path) != recorded:
+    if file is not None and parse_decision(file).row != recorded:
         dossier.fail("REVIEWED", licence, "its decision is not that of the planned file")
 
 
 def _tree_profile(dossier: Dossier, acquisition: str, plan: RunPlan) -> None:
     """What was left out of the repository is what the planned profile leaves out."""
-    path = kept_file(plan.tree_profile, dossier.directory)
+    file = kept_file(plan.tree_profile, dossier.directory)
     provenance = dossier.graph.child(acquisition, "provenance")
     hub = dossier.graph.value(provenance, "statement_blob").get("hub") or {}
-    planned = load_tree_profile(path) if path is not None else TreeProfile()
+    planned = parse_tree_profile(file) if file is not None else TreeProfile()
     if hub.get("tree_profile", TreeProfile().to_map()) != planned.to_map():
         dossier.fail("REVIEWED", provenance, "its tree profile is not that of the planned file")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.base import canon
+from trlm_lab.base import canon, strict_json
 from trlm_lab.base.plain_file import read_plain
 from trlm_lab.base.records import ArrayDigest, Case, CaseTrace, EngineIdentity
 from trlm_lab.errors import NotEncodableError, TraceCorruptError, TrlmError
@@ -121,9 +121,9 @@ def read_document(path: Path) -> tuple[dict[str, Any], bytes]:
     except (OSError, TrlmError) as error:
         raise TraceCorruptError(where=str(path), detail=f"cannot be read: {error}") from error
     try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise TraceCorruptError(where=str(path), detail=f"no JSON: {error}") from error
+        document = strict_json.loads(data)
+    except TrlmError as error:
+        raise TraceCorruptError(where=str(path), detail=error.detail) from error
     if not isinstance(document, dict):
         raise TraceCorruptError(where=str(path), detail="no JSON object")
     return document, data

@@ -140,6 +140,11 @@ def test_a_list_of_reviews_may_grow(tiny: Repository, tmp_path: Path) -> None:
     rows["reviews"].append(rows["reviews"][0] | {"content": git_sha1(b"newer")})
     file.write_text(json.dumps(rows))
     assert observe_source(SPEC, limits=QUICK, reviews=file)[0].settled
+    for again in (rows["reviews"][0], rows["reviews"][0] | {"reviewer": "Eve"}):
+        file.write_text(json.dumps({**rows, "reviews": [*rows["reviews"], again]}))
+        with pytest.raises(DriftReviewError, match="keep one of the two") as caught:
+            observe_source(SPEC, limits=QUICK, reviews=file)
+        assert caught.value.where == f"{file}#/reviews/2"
 
 
 def test_an_observation_is_a_receipt_and_mutates_nothing(tiny: Repository, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.acquire.hub.conftest import REPO, TREE, acquired
 from tests.acquire.hub.server import HubServer, Repository
 from trlm_lab.acquire.hub_snapshot import HubRules
+from trlm_lab.acquire.licence import load_decision
 from trlm_lab.acquire.tree_profile import Permission, TreeProfile, load_tree_profile
 from trlm_lab.base.home import trlm_home
 from trlm_lab.errors import LicenceDecisionError, LicenceUndecidedError, TreeProfileError
@@ -47,7 +48,7 @@ def special(tiny: Repository) -> Repository:
 
 def write(path: Path, row: Any) -> HubRules:
     path.write_text(json.dumps(row))
-    return HubRules(decision=path)
+    return HubRules(decision=load_decision(path))
 
 
 def test_a_reviewed_licence_is_decided_by_the_table(tiny: Repository) -> None:
@@ -202,6 +203,7 @@ def test_a_tree_profile_leaves_out_what_was_reviewed(tiny: Repository, tmp_path:
         profile(pattern="*.safetensors"),
         {"schema": "trlm.tree_profile.v2", "exceptions": []},
         {"schema": "trlm.tree_profile.v1", "exceptions": {}},
+        {**profile(), "exceptions": [*profile()["exceptions"], *profile(reason="r")["exceptions"]]},
         {},
         [],
     ],

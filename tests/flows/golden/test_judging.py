@@ -1,5 +1,6 @@
 """Engines judged from containers alone."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,9 @@ from trlm_lab.flows.engines import runner
 from trlm_lab.flows.golden import export_golden
 from trlm_lab.flows.golden_judge import judge_golden
 from trlm_lab.flows.trial import oracle_and_policy
+from trlm_lab.flows.verification import verify_directory
 from trlm_lab.flows.workspace import Workspace
-from trlm_lab.receipts import ReceiptStore
+from trlm_lab.receipts import ReceiptStore, walk
 
 pytestmark = pytest.mark.xdist_group("flows")
 
@@ -88,6 +90,24 @@ def test_the_oracle_and_its_policy(
     assert found.limit is not None
     with pytest.raises(GoldenJudgeError, match="no policy is given"):
         judge_golden(room / "oracle", "native-scalar", artifact=artifact)
+    # An engine that reads a model directory: its receipt rests on what was acquired and described.
+    given = {"model": model, "policy": room / "policy.cbor", "out": room / "store"}
+    for row in judge_golden(room / "oracle", "torch", **given):
+        assert row.mismatch.verdict is Outcome.MATCH
+    report = verify_directory(room / "store")
+    assert report.findings == []
+    found = [n for _, n in walk(ReceiptStore(room / "store"), str(report.root))]
+    assert [n.metadata["config_id"] for n in found if n.type == "effective_config"] == [
+        small_described.config.config_id
+    ]
+    assert {"acquisition", "licence", "conflict", "source_tree"} <= {n.type for n in found}
+
+
+def test_another_model_is_the_boundary(whole: Path, raw_model: Path) -> None:
+    config = json.loads((raw_model / "config.json").read_bytes())
+    (raw_model / "config.json").write_text(json.dumps({**config, "rms_norm_eps": 1e-4}))
+    for row in judge_golden(whole, "torch", model=raw_model):
+        assert (row.mismatch.verdict, row.mismatch.boundary) == (Outcome.WRONG, "model")
 
 
 def test_another_profile_cannot_be_judged_for_bits(whole: Path, artifact: Path) -> None:

@@ -1,6 +1,8 @@
 """The receipt of a judgement: what it says, and that a changed one is found."""
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 
 from tests.flows.golden.conftest import IDS, golden_of
 from tests.receipts.nodes import put_loose
+from trlm_lab.base import blobs
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.flows.cli.app import run
 from trlm_lab.flows.golden_judge import judge_golden
@@ -165,3 +168,32 @@ def test_the_command_writes_and_the_others_read(
     assert json.loads(capsys.readouterr().out)["type"] == "comparison"
     assert run(["receipts", "graph", root[:12], "--dir", out]) == 0
     assert "runtime_build" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("engine", "verdict"), [("reference", "MATCH"), ("faulty:rope_pairing@2", "WRONG")]
+)
+def test_a_verdict_is_shown_where_its_receipt_cannot_be_written(
+    whole: Path,
+    artifact: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    engine: str,
+    verdict: str,
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(blobs.os, "fsync", full)
+    judge = ["golden", "judge", str(whole), "--artifact", str(artifact), "--engine", engine]
+    judge += ["--out", str(tmp_path / "store")]
+    assert run([*judge, "--json"]) == 4
+    document = json.loads(capsys.readouterr().out)
+    assert (document["verdict"], len(document["cases"])) == (verdict, 2)
+    assert document["error"]["code"] == "STORE_WRITE"
+    assert run(judge) == 4
+    shown = capsys.readouterr()
+    assert IDS[0] in shown.out
+    assert verdict in shown.out
+    assert "STORE_WRITE" in shown.err

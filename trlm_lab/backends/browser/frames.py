@@ -7,7 +7,6 @@ array come in order, arrays come one after another. Nothing is allocated before 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trlm_lab.base import canon
+from trlm_lab.base import canon, strict_json
 from trlm_lab.base.records import ArrayDigest, Observation
-from trlm_lab.errors import FrameError, RecordError, TransferCorruptError
+from trlm_lab.errors import FrameError, RecordError, TransferCorruptError, TrlmError
 
 #: The page sends at most 16 MiB of arrays in a frame; the rest is room for the header.
 FRAME_LIMIT = 17 * 1024 * 1024
@@ -84,8 +83,10 @@ def read_parts(frame: bytearray) -> list[Part]:
     if len(view) < 4 + length:
         raise FrameError(where="header", detail=f"{len(view)} bytes, header of {length}")
     try:
-        rows = json.loads(bytes(view[4 : 4 + length]))["parts"]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        rows = strict_json.loads(bytes(view[4 : 4 + length]))["parts"]
+    except TrlmError as error:
+        raise FrameError(where="header", detail=error.detail) from error
+    except (KeyError, TypeError) as error:
         raise FrameError(where="header", detail=f"{type(error).__name__}: {error}") from error
     if not isinstance(rows, list):
         raise FrameError(where="header", detail="parts is no list")

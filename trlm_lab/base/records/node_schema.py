@@ -227,10 +227,11 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
             },
             "trace+",
         ),
-        # By golden containers alone: no oracle, source or policy is there to rest on.
+        # By golden containers: no oracle or policy is there to rest on, and a source only where an
+        # engine ran a model directory.
         Shape(
             {"artifact_sha256": "sha256-or-null", "outcome": "outcome", "verdicts_blob": BLOB},
-            "runtime_build engine_profile case+",
+            "runtime_build engine_profile effective_config? case+",
         ),
     ),
     "mismatch": (Shape({"answer_blob": BLOB}),),

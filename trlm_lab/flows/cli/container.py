@@ -35,7 +35,7 @@ def pack(
     """Pack a snapshot into a `.slm`."""
     from trlm_lab.base.output_file import require_output
     from trlm_lab.errors import OutputIsInputError, UnknownNameError
-    from trlm_lab.flows.acquisition import acquire_source, describe_source
+    from trlm_lab.flows.acquisition import admit_source
     from trlm_lab.flows.leftovers import aside
     from trlm_lab.flows.packing import pack_artifact
     from trlm_lab.flows.progress import Board
@@ -46,8 +46,8 @@ def pack(
         raise UnknownNameError(where="--format", kind="format", name=format, known="slm2")
     with tempfile.TemporaryDirectory() as scratch, Board() as board:
         ws = reviewed_workspace(Path(scratch), board, reviewed)
-        source = acquire_source(ws, snapshot)
-        packed = pack_artifact(ws, source, describe_source(ws, source), quant)
+        source, described = admit_source(ws, snapshot)
+        packed = pack_artifact(ws, source, described, quant)
         if out.resolve().parent == Path(snapshot).resolve():
             raise OutputIsInputError(where=str(out))
         # A killed copy never stands under the final name.

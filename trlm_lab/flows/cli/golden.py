@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,10 @@ from trlm_lab.flows.cli.output import emit_json, emit_line, emit_table
 from trlm_lab.flows.cli.reviewed import takes_reviewed
 from trlm_lab.flows.cli.runs import Json
 from trlm_lab.flows.reviewed_files import Reviewed
+
+if TYPE_CHECKING:
+    from trlm_lab.errors import TrlmError
+    from trlm_lab.flows.golden_judge import Judgement
 
 group = typer.Typer(no_args_is_help=True, help="Golden vectors: containers that stand alone.")
 
@@ -85,11 +89,15 @@ def verify(
 
 
 @group.command()
+@takes_reviewed
 def judge(
     path: Annotated[Path, typer.Argument(help="A container, or a folder of them.")],
     engine: Annotated[str, typer.Option(help="Engine name, `process:COMMAND`, `faulty:N@L`.")],
+    reviewed: Reviewed,
     artifact: Annotated[Path | None, typer.Option(help="The `.slm` to run.")] = None,
-    model: Annotated[Path | None, typer.Option(help="Model directory to run.")] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="Model directory to run, a SOURCE as dir:PATH is.")
+    ] = None,
     policy: Annotated[
         Path | None, typer.Option(help="The frozen policy that the container names (.cbor).")
     ] = None,
@@ -97,22 +105,49 @@ def judge(
     json: Json = False,
 ) -> int:
     """Judge an engine by containers alone and name the first failing boundary."""
-    from trlm_lab.base.records import FAULTS, SOUND
-    from trlm_lab.base.records.outcome import worst
     from trlm_lab.errors import PathMissingError
-    from trlm_lab.flows.golden_judge import judge_golden
+    from trlm_lab.flows.golden_judge import judge as judged
+    from trlm_lab.flows.progress import Board
+    from trlm_lab.flows.store_directory import require_store
 
     if not path.exists():
         raise PathMissingError(where=str(path))
-    found = judge_golden(path, engine, artifact=artifact, model=model, policy=policy, out=out)
-    outcome = worst([row.mismatch.verdict for row in found])
+    if out is not None:
+        require_store(out)
+    with Board() as board:
+        judgement = judged(
+            path, engine, board, artifact=artifact, model=model, policy=policy, reviewed=reviewed
+        )
+    rows = judgement.verdicts
+    if not json:
+        emit_table([row.table_row() for row in rows], judgement.outcome.value)
+    # What was found out is shown, whatever becomes of its receipt.
+    unrecorded = None if out is None else _unrecorded(judgement, out)
     if json:
-        emit_json({"verdict": outcome.value, "cases": [row.row() for row in found]})
-    else:
-        emit_table([row.table_row() for row in found], outcome.value)
-    if outcome in SOUND:
+        document = {"verdict": judgement.outcome.value, "cases": [row.row() for row in rows]}
+        emit_json(document | ({"error": unrecorded.as_finding()} if unrecorded else {}))
+    elif unrecorded is not None:
+        raise unrecorded
+    return _status(judgement) if unrecorded is None else unrecorded.exit_status
+
+
+def _unrecorded(judgement: Judgement, out: Path) -> TrlmError | None:
+    """Write the receipt, or say why it cannot be written."""
+    from trlm_lab.errors import TrlmError
+
+    try:
+        judgement.record(out)
+    except TrlmError as error:
+        return error
+    return None
+
+
+def _status(judgement: Judgement) -> int:
+    from trlm_lab.base.records import FAULTS, SOUND
+
+    if judgement.outcome in SOUND:
         return 0
-    return 1 if outcome in FAULTS else 4
+    return 1 if judgement.outcome in FAULTS else 4
 
 
 @group.command()

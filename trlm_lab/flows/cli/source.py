@@ -32,13 +32,14 @@ def acquire(
     from trlm_lab.acquire import export_snapshot, require_export
     from trlm_lab.flows.checking import approval
     from trlm_lab.flows.progress import Board
-    from trlm_lab.flows.reviewed_source import hub_rules, load_resolutions
+    from trlm_lab.flows.reviewed_source import read_reviewed
 
     if out is not None:
         require_export(out)
     with Board() as board:
-        settled, rules = approval(load_resolutions(reviewed.resolutions)), hub_rules(reviewed)
-        snapshot = fetch(source, progress=board.report, approve=settled, rules=rules)
+        settled = read_reviewed(reviewed)
+        approve = approval(settled.resolutions)
+        snapshot = fetch(source, progress=board.report, approve=approve, rules=settled.rules)
         if out is not None:
             snapshot = export_snapshot(snapshot, out)
     rows = [{"file": f.display, "bytes": f.size, "sha256": f.sha256} for f in snapshot.files]
