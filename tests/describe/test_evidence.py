@@ -34,8 +34,13 @@ def places(receipt: ConflictReceipt, field: str) -> dict[str, Any]:
 
 
 def extra(root: Path, name: str, row: Any) -> None:
-    text = row if isinstance(row, str) else json.dumps(row)
-    (root / name).write_text(text)
+    text = row if isinstance(row, str | bytes) else json.dumps(row)
+    (root / name).write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+def extras(root: Path, rows: dict[str, Any]) -> None:
+    for name, row in rows.items():
+        extra(root, name, row)
 
 
 def provenance(root: Path, **fields: Any) -> None:
@@ -125,7 +130,7 @@ ONE_PLACE: dict[str, tuple[dict[str, Any], Plant | None, str]] = {
         {"tokenizer_config": {"chat_template": "{{ 'x"}}, None, "TEMPLATE_SYNTAX"
     ),
     "a template of other bytes": (
-        {}, lambda r: (r / "chat_template.jinja").write_bytes(b"\xff") and None, "TEMPLATE_SYNTAX"
+        {}, lambda r: extra(r, "chat_template.jinja", b"\xff"), "TEMPLATE_SYNTAX"
     ),
     "a template that closes nothing": (
         {"tokenizer_config": {"chat_template": "{% for m in messages %}{{ m }}"}}, None,
@@ -228,9 +233,11 @@ AGREEING: dict[str, tuple[dict[str, Any], Plant | None]] = {
     ),
     "one text in three places": (
         {"tokenizer_config": {"chat_template": "a"}},
-        lambda r: (extra(r, "chat_template.jinja", "a"),
-                   extra(r, "processor_config.json", {"chat_template": {"default": "a"}}),
-                   extra(r, "chat_template.json", {"chat_template": "a"}))[0],
+        lambda r: extras(r, {
+            "chat_template.jinja": "a",
+            "processor_config.json": {"chat_template": {"default": "a"}},
+            "chat_template.json": {"chat_template": "a"},
+        }),
     ),
     "a card that shows the template's turns": (
         {"tokenizer_config": {"chat_template": template("eos_token")}},

@@ -148,7 +148,7 @@ def test_an_ordinary_card_gives_no_alarm(tree: Tree, name: str) -> None:
     assert found(judged(tree(**TURN), QUIET[name])) == []
 
 
-NOTES = {
+NOTES: dict[str, tuple[str | bytes, tuple[str, str, str]]] = {
     "a marker in prose": (
         "Others begin with `<|im_start|>`.\n", ("CARD_MARKER", "note", "README.md, line 1")),
     "a turn in inline code": (

@@ -114,6 +114,31 @@ def test_a_settled_or_absent_conflict_cannot_be_settled_again(tree: Tree) -> Non
         detect_conflicts(root, None, [other])
 
 
+def test_what_the_framework_alone_contradicts_is_settled_too(tree: Tree, defaults: Any) -> None:
+    """Before the framework is asked such a resolution settles nothing, and is no error."""
+    root, source = tree(), defaults(eos_token_id=[2])
+    receipt = detect_conflicts(root, source)
+    assert detect_conflicts(root).stops == ()
+    (stop,) = receipt.stops
+    named = {"conflict_id": receipt.conflict_id(stop), "code": stop.code, "field": stop.field}
+    row = {
+        "schema": "trlm.resolution.v1",
+        **named,
+        "kind": "normative_choice",
+        "value": [3],
+        "reviewer": "A. Reviewer",
+        "deviation": DEVIATION,
+    }
+    one = loaded(root, row)
+    assert require_consistent(root, None, resolutions=[one]).resolutions == ()
+    assert describe(root, source, [one]).config.eos_token_id == (3,)
+    with pytest.raises(errors.ResolutionUnmatchedError, match="open: none"):
+        describe(root, defaults(), [one])
+    for other in (row | {"conflict_id": "ab" * 32}, row | {"field": "bos_token_id"}):
+        with pytest.raises(errors.ResolutionUnmatchedError):
+            require_consistent(root, None, resolutions=[loaded(root, other)])
+
+
 def test_a_template_is_chosen_by_its_place(tree: Tree) -> None:
     two = [{"name": n, "template": n} for n in ("default", "tool")]
     root = tree(tokenizer_config={"chat_template": two})

@@ -1,6 +1,7 @@
 """Every command that runs the weights of a source acquires and describes it first."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,29 @@ def test_a_conflict_stops_it(
     error = json.loads(capsys.readouterr().out)["error"]
     assert (error["code"], error["where"]) == ("CONFLICT", "generation_config.json#/eos_token_id")
     assert not out.parent.exists()
+
+
+def test_a_conflict_that_the_framework_alone_shows_can_be_settled(
+    conflicting: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["describe", str(conflicting), "--json"]) == 3
+    rows = json.loads(capsys.readouterr().out)["conflicts"]["findings"]
+    (stop,) = [row for row in rows if row["level"] == "error"]
+    row = {
+        "schema": "trlm.resolution.v1",
+        **{key: stop[key] for key in ("conflict_id", "code", "field")},
+        "kind": "normative_choice",
+        "value": [5],
+        "reviewer": "A. Reviewer",
+        "deviation": "The publisher's own generation stops at 5.",
+    }
+    file = tmp_path / "r.json"
+    file.write_text(json.dumps(row))
+    for name in ("exec torch", "capture"):
+        command, out = words(name, conflicting, tmp_path)
+        assert run([*command, "--resolution", str(file)]) == 0
+        assert out.is_dir()
+        shutil.rmtree(out)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

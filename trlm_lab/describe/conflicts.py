@@ -83,4 +83,5 @@ def compare_declarations(
     card_notes(compared)
     columns = tuple(replace(e, source=supplied.get(e.field, e.source)) for e in evidence)
     receipt = ConflictReceipt(columns, tuple(findings.rows), chosen)
-    return resolved(receipt, resolutions, documents, vocab)
+    seen = defaults is not None
+    return resolved(receipt, resolutions, documents, vocab, framework_seen=seen)

@@ -23,16 +23,31 @@ def resolved(
     resolutions: Sequence[Resolution],
     documents: Documents,
     vocab: Vocabulary,
+    *,
+    framework_seen: bool = True,
 ) -> ConflictReceipt:
     """The receipt with the named conflicts settled, and the resolutions in it.
+
+    Files may agree and the framework contradict all of them. Where it was not asked, as before a
+    conversion, the resolution of such a conflict settles nothing yet and is no error.
 
     Raises:
         ResolutionUnmatchedError: no open conflict has this name, or two files settle one.
         ResolutionValueError: the value cannot settle it.
     """
     for resolution in resolutions:
-        receipt = _settled(receipt, resolution, documents, vocab)
+        if framework_seen or not _left_to_framework(receipt, resolution):
+            receipt = _settled(receipt, resolution, documents, vocab)
     return receipt
+
+
+def _left_to_framework(receipt: ConflictReceipt, resolution: Resolution) -> bool:
+    """Whether it names these very declarations, and the files alone find nothing against them."""
+    named = (resolution.code, resolution.field)
+    if any((finding.code, finding.field) == named for finding in receipt.findings):
+        return False
+    conflict = ConflictFinding(resolution.code, "", "", ERROR, resolution.field)
+    return receipt.conflict_id(conflict) == resolution.conflict_id
 
 
 def _settled(

@@ -52,7 +52,7 @@ def execute(
     reviewed: Reviewed,
     model: Annotated[
         Path | None,
-        typer.Option(help="Model directory; a SOURCE where no `.slm` is given."),
+        typer.Option(help="Model directory, a SOURCE as dir:PATH is."),
     ] = None,
     artifact: Annotated[Path | None, typer.Option(help="A `.slm`.")] = None,
     profile: Annotated[str, typer.Option(help="Evaluation profile of the reference engine.")] = "",
