@@ -60,9 +60,22 @@ def test_the_source_is_not_asked_for_a_template_that_runs_away(
     """It would render for an hour."""
     loop = "{% for a in range(99999) %}"
     command.template.write_text(loop + loop + "{{ a }}" + "{% endfor %}" * 2)
-    monkeypatch.setattr("trlm_lab.chat.render_source", lambda *given, **more: pytest.fail("asked"))
+    asked = "trlm_lab.backends.source_template.SourceTemplate.render"
+    monkeypatch.setattr(asked, lambda *given, **more: pytest.fail("asked"))
     (row,) = command(lines(HI), "jinja", status=3)
     assert row["error"]["code"] == "TEMPLATE_LIMIT"
+
+
+def test_a_template_outside_the_subset_that_runs_away(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing counts its steps; its process has an end, and the next line is answered."""
+    monkeypatch.setattr("trlm_lab.flows.rendering.SECONDS", 0.5)
+    command.template.write_text("{{ 'x' | center(n ** (n ** n)) }}")
+    rows = command(lines({"n": 9}, {"n": 1}), "jinja", status=3)
+    assert rows[0]["error"]["code"] == "TEMPLATE_LIMIT"
+    assert rows[0]["error"]["detail"] == "processor seconds: more is above the limit 0.5"
+    assert rows[1] == {"text": "x", "ownership": None}
 
 
 def test_both_engines_answer_alike(command: Command) -> None:

@@ -10,6 +10,7 @@ from tests.inspector.conftest import CONFIG
 from tests.text.components import ADDED
 from tests.text.constructed import byte_bpe, document
 from trlm_lab.chat import compile_template
+from trlm_lab.flows.model_templates import declared_template
 from trlm_lab.flows.tokenizer_section import file_roles, tokenizer_section
 from trlm_lab.text import read_tokenizer
 from trlm_lab.text.tok2 import read_tok2
@@ -27,7 +28,8 @@ def root(tmp_path: Path) -> Path:
 
 def section(root: Path) -> tuple[bytes, list[str]]:
     said: list[str] = []
-    return tokenizer_section(root, CONFIG, said.append), said
+    template = declared_template(root)
+    return tokenizer_section(root, CONFIG, template, said.append), said
 
 
 def test_compiled(root: Path) -> None:

@@ -40,6 +40,7 @@ def render_source(source: str, given: Conversation, *, where: str = "template") 
         NondeterministicTemplateError: the clock is read and no date is given.
         TemplateUnsupportedError: the sandbox refuses an access.
         TemplateEvaluationError: any other error of the template at run time.
+        MemoryError: it builds more than this process can hold.
     """
     variables = dict(given.variables or {})
     clock = variables.pop("strftime_now", None)
@@ -54,7 +55,7 @@ def render_source(source: str, given: Conversation, *, where: str = "template") 
                 **variables,
             }
         )
-    except TrlmError:
+    except (TrlmError, MemoryError):
         raise
     except Exception as error:  # whatever the template's own code does
         raise _translated(error, where) from error

@@ -12,7 +12,14 @@ from trlm_lab.describe.receipt import (
     evidence_table,
 )
 from trlm_lab.describe.resolution import Resolution, load_resolution, parse_resolution
-from trlm_lab.describe.templates import template_at
+from trlm_lab.describe.templates import (
+    DeclaredTemplate,
+    only_template,
+    template_at,
+    templates_of_directory,
+    templates_of_file,
+    templates_of_keys,
+)
 from trlm_lab.describe.tokenizer_check import check_tokenizer
 from trlm_lab.describe.weights import Tensors
 
@@ -20,6 +27,7 @@ __all__ = [
     "ConflictFinding",
     "ConflictReceipt",
     "Declaration",
+    "DeclaredTemplate",
     "Description",
     "Evidence",
     "ExpectedTensor",
@@ -34,7 +42,11 @@ __all__ = [
     "effective_config",
     "evidence_table",
     "load_resolution",
+    "only_template",
     "parse_resolution",
     "require_consistent",
     "template_at",
+    "templates_of_directory",
+    "templates_of_file",
+    "templates_of_keys",
 ]

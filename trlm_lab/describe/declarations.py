@@ -83,6 +83,19 @@ def read_documents(root: Path) -> Documents:
     )
 
 
+def read_template_documents(root: Path) -> Documents:
+    """Only the documents that may hold a chat template; none of them must be there.
+
+    Raises:
+        NotPlainFileError, JsonError, JsonDuplicateKeyError: as `read_documents`.
+    """
+    names = [name for name in ("tokenizer_config.json", *_OTHER[2:]) if (root / name).exists()]
+    rows = {n: strict_json.load_object(root / n, where=n, limit=_limit(n)) for n in names}
+    config = rows.pop("tokenizer_config.json", {})
+    present = frozenset(names)
+    return Documents(root, {}, {}, {}, config, {}, present, other=rows, gguf=_gguf_keys(root))
+
+
 def _limit(name: str) -> int:
     return strict_json.MAX_JSON_BYTES if name in _LONG else _MAX_BYTES
 

@@ -6,12 +6,15 @@ words: the first control token, or the word `eos_token`, that follows a use of t
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trlm_lab.base import strict_json
 from trlm_lab.base.plain_file import read_plain
-from trlm_lab.describe.declarations import read_documents
+from trlm_lab.describe.declarations import read_documents, read_template_documents
+from trlm_lab.errors import ConflictError, TemplateSourceError
 
 MAX_TEMPLATE_BYTES = 1 << 20
 
@@ -52,12 +55,56 @@ def declared_templates(documents: Any) -> list[DeclaredTemplate]:
         if path.exists():
             name = path.relative_to(documents.root).as_posix()
             found.append(_from_bytes(name, read_plain(path)))
-    for key, value in sorted(documents.gguf.items()):
-        # Source: the GGUF specification's keys, with further templates by their names.
-        if (key + ".").startswith("tokenizer.chat_template.") and isinstance(value, str):
-            pointer = f"/gguf/fields/{key}"
-            found.append(_bounded(DeclaredTemplate("provenance.cbor", pointer, value)))
-    return found
+    return found + templates_of_keys("provenance.cbor", "/gguf/fields/", documents.gguf)
+
+
+def templates_of_keys(file: str, prefix: str, keys: Mapping[str, Any]) -> list[DeclaredTemplate]:
+    """The templates among the keys of a GGUF file.
+
+    Source: the GGUF specification's keys, with further templates by their names.
+    """
+    return [
+        _bounded(DeclaredTemplate(file, prefix + key, value))
+        for key, value in sorted(keys.items())
+        if (key + ".").startswith("tokenizer.chat_template.") and isinstance(value, str)
+    ]
+
+
+def templates_of_file(path: Path) -> list[DeclaredTemplate]:
+    """The templates of one JSON file, such as tokenizer_config.json.
+
+    Raises:
+        JsonError, JsonDuplicateKeyError: it is no strict JSON object.
+    """
+    return _inside(path.name, strict_json.load_object(path, where=path.name).get("chat_template"))
+
+
+def templates_of_directory(root: Path) -> list[DeclaredTemplate]:
+    """The templates of a directory, which need not hold a whole model.
+
+    Raises:
+        NotPlainFileError, JsonError, JsonDuplicateKeyError: as `read_template_documents`.
+    """
+    return declared_templates(read_template_documents(root))
+
+
+def only_template(declared: Sequence[DeclaredTemplate]) -> DeclaredTemplate | None:
+    """The one text that all declarations agree on; that of a file of its own, where there is one.
+
+    Raises:
+        TemplateSourceError: one of them cannot be read.
+        ConflictError: they are different texts, and no publisher's name chooses between them.
+    """
+    for template in declared:
+        if template.problem:
+            raise TemplateSourceError(where=template.place, detail=template.problem)
+    count = len({template.text for template in declared})
+    if count > 1:
+        places = ", ".join(template.place for template in declared)
+        detail = f"{count} different templates, none chosen by the publisher: {places}"
+        raise ConflictError(where=declared[0].place, codes="TEMPLATE_AMBIGUOUS", detail=detail)
+    own = (template for template in declared if not template.pointer)
+    return next(own, declared[0] if declared else None)
 
 
 def template_at(root: Path, place: str) -> DeclaredTemplate | None:

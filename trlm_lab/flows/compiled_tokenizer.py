@@ -10,7 +10,7 @@ from trlm_lab.acquire.gguf_file import read_gguf
 from trlm_lab.base import strict_json
 from trlm_lab.base.blobs import write_atomically
 from trlm_lab.base.output_file import require_output
-from trlm_lab.base.plain_file import read_plain
+from trlm_lab.base.plain_file import read_plain, read_start
 from trlm_lab.errors import (
     Bpe1Error,
     BtokError,
@@ -18,16 +18,27 @@ from trlm_lab.errors import (
     Tok2Error,
     TokenizerFileError,
 )
+from trlm_lab.flows.model_templates import declared_template
 from trlm_lab.flows.tokenizer_requests import TokenizerFile
-from trlm_lab.flows.tokenizer_section import Role, compiled_template, file_roles
+from trlm_lab.flows.tokenizer_section import Role, compiled_template, file_roles, piece_roles
 from trlm_lab.pack.artifact_file import map_file
 from trlm_lab.slm.read import open_slm
 from trlm_lab.text import Tokenizer, read_tokenizer
 from trlm_lab.text.ggml import read_gguf_tokenizer
+from trlm_lab.text.sentencepiece import SentencePieceTokenizer, read_sentencepiece
 from trlm_lab.text.slm1 import bpe1_tokenizer, btok_tokenizer, read_bpe1, read_btok
 from trlm_lab.text.tok2 import MAGIC, read_tok2, write_tok2
 
-_KINDS = ("tokenizer.json", "GGUF", "BTOK", "BPE1")
+_KINDS = ("tokenizer.json", "GGUF", "SentencePiece", "BTOK", "BPE1")
+#: Of a SentencePiece model; the largest published ones have 5 MB.
+MAX_MODEL_BYTES = 64 << 20
+
+
+#: What else is read of a model directory.
+_READ = (
+    "tokenizer_config.json", "chat_template.jinja", "chat_template.json", "processor_config.json",
+    "preprocessor_config.json",
+)  # fmt: skip
 
 
 def tokenizer_block(path: Path) -> memoryview:
@@ -40,7 +51,7 @@ def tokenizer_block(path: Path) -> memoryview:
     return open_slm(view, where=path.name).tokenizer if bytes(view[:4]) == b"SLM2" else view
 
 
-def read_block(path: Path) -> Tokenizer:
+def read_block(path: Path) -> Tokenizer | SentencePieceTokenizer:
     """The tokenizer of a `.tok2` or `.slm`; an artifact may hold a tokenizer.json instead.
 
     Raises:
@@ -65,6 +76,20 @@ def read_gguf_file(path: Path) -> Tokenizer:
     """
     fields = read_gguf(path).fields
     return read_gguf_tokenizer({key: field.value for key, field in fields.items()})
+
+
+def read_model(path: Path) -> SentencePieceTokenizer:
+    """The tokenizer of a SentencePiece model.
+
+    Raises:
+        TokenizerFileError: the file is larger than any model.
+        SentencePieceFileError, SentencePieceFieldError, TokenizerKindError, TokenizerFieldError,
+        TokenizerVocabularyError: the reference does not build it.
+    """
+    data = read_start(path, MAX_MODEL_BYTES)
+    if len(data) > MAX_MODEL_BYTES:
+        raise TokenizerFileError(where=str(path), detail=f"more than {MAX_MODEL_BYTES} bytes")
+    return read_sentencepiece(data)
 
 
 def read_small(path: Path) -> Tokenizer | None:
@@ -105,7 +130,7 @@ def check_block(path: Path) -> list[dict[str, str]]:
 def compile_file(path: Path, out: Path) -> dict[str, Any]:
     """Write the TOK2 of a tokenizer.json, or of a model directory with its roles and template.
 
-    GGUF, BTOK and BPE1 files are taken too.
+    GGUF, BTOK and BPE1 files are taken too, and SentencePiece models with the roles that they name.
 
     Raises:
         OutputIsInputError, OutputNotPlainError: `out` is a file that is read, or no plain file.
@@ -114,14 +139,18 @@ def compile_file(path: Path, out: Path) -> dict[str, Any]:
         TemplateUnsupportedError and its neighbours: the template is outside the subset.
     """
     file = path / "tokenizer.json" if path.is_dir() else path
-    config, source = path / "tokenizer_config.json", path / "chat_template.jinja"
-    require_output(out, file, config, source)
+    config, *others = (path / name for name in _READ)
+    require_output(out, file, config, *others)
     tokenizer = _source(file)
     roles: list[Role] = []
     template = b""
-    if path.is_dir():
+    if isinstance(tokenizer, SentencePieceTokenizer):
+        roles = piece_roles(tokenizer)
+    elif path.is_dir():
         roles = file_roles(tokenizer, strict_json.load_object(config)) if config.exists() else []
-        template = compiled_template(source)
+        template = compiled_template(declared_template(path))
+    elif TokenizerFile.at(file).kind == "GGUF":
+        template = compiled_template(declared_template(file))
     block = write_tok2(tokenizer, roles=roles, template=template)
     write_atomically(out, block)
     return {
@@ -134,11 +163,13 @@ def compile_file(path: Path, out: Path) -> dict[str, Any]:
     }
 
 
-def _source(file: Path) -> Tokenizer:
+def _source(file: Path) -> Tokenizer | SentencePieceTokenizer:
     kind = TokenizerFile.at(file).kind
     if kind not in _KINDS:
         limit = f"tokenizers of {', '.join(_KINDS)}"
         raise Tok2CompileError(where=str(file), what="the file", got=kind, limit=limit)
     if kind == "GGUF":
         return read_gguf_file(file)
+    if kind == "SentencePiece":
+        return read_model(file)
     return read_small(file) or read_tokenizer(strict_json.load_object(file))

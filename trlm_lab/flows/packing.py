@@ -14,6 +14,7 @@ from trlm_lab.errors import ArtifactUnsoundError, TrlmError
 from trlm_lab.flows.acquisition import Described, Source
 from trlm_lab.flows.identity import packer_sha256
 from trlm_lab.flows.ledger_check import check_ranges
+from trlm_lab.flows.model_templates import chosen_place, chosen_template
 from trlm_lab.flows.tokenizer_section import tokenizer_section
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.inspector import inspect
@@ -42,7 +43,13 @@ def pack_artifact(ws: Workspace, source: Source, described: Described, quant: st
         ArtifactUnsoundError: the independent inspector finds fault with the file.
     """
     key = canon.content_id(
-        [source.snapshot.snapshot_id, described.config.config_id, quant, packer_sha256()]
+        [
+            source.snapshot.snapshot_id,
+            described.config.config_id,
+            chosen_place(described.receipt),
+            quant,
+            packer_sha256(),
+        ]
     )
     folder = trlm_home() / "artifacts" / key
     found = _recall(ws, folder, source.root)
@@ -64,12 +71,13 @@ class Checked:
 
 
 def _pack(ws: Workspace, source: Source, described: Described, quant: str, folder: Path) -> Checked:
+    template = chosen_template(source.root, described.receipt)
     artifact, ledger = pack_snapshot(
         source.root,
         described.config,
         quant,
         folder / "model.slm",
-        tokenizer_section(source.root, described.config, ws.board.say),
+        tokenizer_section(source.root, described.config, template, ws.board.say),
         progress=ws.board.report,
     )
     inspection = check_artifact(artifact, ledger, source.root, ws.board.report)

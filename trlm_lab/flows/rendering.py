@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab import chat
+from trlm_lab.backends.source_template import SECONDS, SourceTemplate
 from trlm_lab.base import strict_json
-from trlm_lab.base.plain_file import read_plain
 from trlm_lab.errors import (
     ChatInputError,
     JsonError,
-    PathMissingError,
     TemplateLimitError,
     TemplateSourceError,
     TrlmError,
     UnknownNameError,
 )
 from trlm_lab.flows.lines import MAX_LINE_BYTES
+from trlm_lab.flows.model_templates import template_source
 from trlm_lab.flows.rendering_contract import owned, permitted
 from trlm_lab.text import text_of
 
@@ -47,9 +47,7 @@ def open_engine(
     if engine not in ENGINES:
         known = ", ".join(ENGINES)
         raise UnknownNameError(where="--engine", kind="engine", name=engine, known=known)
-    if not template.exists():
-        raise PathMissingError(where=str(template))
-    source, name = read_plain(template), template.name
+    source, name = template_source(template)
     answer = _by_source(source, name) if engine == "jinja" else _by_compiled(source, name, engine)
     if strict:
         answer = permitted(chat.compile_template(source, where=name).ir, answer)
@@ -90,11 +88,11 @@ def _by_source(source: bytes, name: str) -> Callable[[chat.Conversation], Row]:
         detail = f"ill-formed UTF-8 at byte {error.start}"
         raise TemplateSourceError(where=name, detail=detail) from error
     chat.parse_template(text, where=name)
-    ir = _compiled(source, name)
+    ir, bounded = _compiled(source, name), SourceTemplate(text, where=name, seconds=SECONDS)
 
     def answer(given: chat.Conversation) -> Row:
         own = _own(ir, given, name)
-        made = chat.render_source(text, given, where=name)
+        made = bounded.render(given)
         owners = own.ownership if own is not None and own.text == made else None
         return {"text": made, "ownership": None if owners is None else [list(r) for r in owners]}
 
@@ -111,11 +109,10 @@ def _compiled(source: bytes, name: str) -> chat.TemplateIR | None:
 def _own(ir: chat.TemplateIR | None, given: chat.Conversation, name: str) -> chat.Rendered | None:
     """The compiled template's rendering, if it has one.
 
-    It is made before the source is asked, which counts no steps and would run without end.
+    It is made before the source is asked, which counts no steps and might run without end.
 
     Raises:
-        ChatInputError: no plain data: nothing would be counted, and `2 ** x` of a large x never
-            ends.
+        ChatInputError: no plain data.
         TemplateLimitError: beyond a bound.
     """
     try:

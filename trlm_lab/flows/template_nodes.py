@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab.chat import compile_template
-from trlm_lab.describe import template_at
 from trlm_lab.errors import Refused
+from trlm_lab.flows.model_templates import chosen_template, template_bytes
 from trlm_lab.receipts import ReceiptStore
 
 #: What the prompts of a model with a template rest on: the second only where it does not compile.
@@ -26,11 +26,10 @@ def template_node(store: ReceiptStore, root: Path, receipt: dict[str, Any], tree
         receipt: the map of the conflict receipt, which says whose template is run.
         tree: the node of the source tree.
     """
-    place = chosen_place(receipt)
-    found = None if place is None else template_at(root, place)
+    found = chosen_template(root, receipt)
     if found is None:
         return ""
-    source = found.text.encode("utf-8", "surrogatepass")
+    source = template_bytes(found)
     facts = {"place": found.place, "source_blob": store.blobs.put(source)}
     try:
         compiled = compile_template(source, where=found.place).ir
@@ -39,9 +38,3 @@ def template_node(store: ReceiptStore, root: Path, receipt: dict[str, Any], tree
         return store.add("template_source", {**facts, "refusal_blob": refusal}, [tree])
     below = store.add("template_source", facts, [tree])
     return store.add("template_ir", {"ir_blob": store.blobs.put(compiled.encoded)}, [below])
-
-
-def chosen_place(receipt: dict[str, Any]) -> str | None:
-    """Where the template stands that is run, in the map of a conflict receipt."""
-    found = [row["chosen"] for row in receipt["evidence"] if row["field"] == "chat_template"]
-    return None if not found or found[0] is None else str(found[0])

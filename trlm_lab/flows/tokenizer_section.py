@@ -9,15 +9,24 @@ from typing import Any
 from trlm_lab.base import strict_json
 from trlm_lab.base.plain_file import read_plain
 from trlm_lab.base.records import EffectiveConfig
+from trlm_lab.describe import DeclaredTemplate
 from trlm_lab.errors import Refused
+from trlm_lab.flows.model_templates import template_bytes
 from trlm_lab.text import Tokenizer, read_tokenizer
+from trlm_lab.text.sentencepiece import SentencePieceTokenizer
+from trlm_lab.text.sentencepiece.model_file import CONTROL, UNKNOWN
 from trlm_lab.text.tok2 import ROLES, write_tok2
 
 Role = tuple[str, int]
 
 
-def tokenizer_section(root: Path, config: EffectiveConfig, say: Callable[[str], None]) -> bytes:
-    """TOK2 with the configuration's special ids and the compiled chat template.
+def tokenizer_section(
+    root: Path,
+    config: EffectiveConfig,
+    template: DeclaredTemplate | None,
+    say: Callable[[str], None],
+) -> bytes:
+    """TOK2 with the configuration's special ids and the model's chat template, compiled.
 
     A tokenizer that does not compile is stored as the file that it is, a template that does not is
     left out; `say` is told which rule stands against it. Empty where there is no tokenizer.
@@ -25,14 +34,14 @@ def tokenizer_section(root: Path, config: EffectiveConfig, say: Callable[[str], 
     path = root / "tokenizer.json"
     if not path.exists():
         return b""
-    template = b""
+    compiled = b""
     try:
-        template = compiled_template(root / "chat_template.jinja")
+        compiled = compiled_template(template)
     except Refused as error:
         say(f"the chat template is not stored: {error}")
     try:
         tokenizer = read_tokenizer(strict_json.load_object(path))
-        return write_tok2(tokenizer, roles=config_roles(tokenizer, config), template=template)
+        return write_tok2(tokenizer, roles=config_roles(tokenizer, config), template=compiled)
     except Refused as error:
         say(f"the tokenizer is stored as tokenizer.json: {error}")
         return read_plain(path)
@@ -59,6 +68,17 @@ def file_roles(tokenizer: Tokenizer, document: dict[str, Any]) -> list[Role]:
     return [(role, ids[text]) for role, text in _special_texts(document) if text in ids]
 
 
+def piece_roles(tokenizer: SentencePieceTokenizer) -> list[Role]:
+    """The special pieces that a SentencePiece model names, if they are what their role wants."""
+    rows = [
+        (role, number, CONTROL if role != "unk" else UNKNOWN)
+        for role, text in tokenizer.file.special.items()
+        for number, piece in enumerate(tokenizer.file.pieces)
+        if piece.text == text
+    ]
+    return [(role, n) for role, n, kind in rows if tokenizer.file.pieces[n].type == kind]
+
+
 def _special_texts(document: dict[str, Any]) -> Iterable[tuple[str, str]]:
     for role in ROLES:
         value = document.get(f"{role}_token")
@@ -67,7 +87,7 @@ def _special_texts(document: dict[str, Any]) -> Iterable[tuple[str, str]]:
             yield role, text
 
 
-def compiled_template(path: Path) -> bytes:
+def compiled_template(template: DeclaredTemplate | None) -> bytes:
     """The compiled form of a chat template; empty where there is none.
 
     Raises:
@@ -75,6 +95,6 @@ def compiled_template(path: Path) -> bytes:
     """
     from trlm_lab.chat import compile_template
 
-    if not path.exists():
+    if template is None:
         return b""
-    return compile_template(read_plain(path), where=path.name).ir.encoded
+    return compile_template(template_bytes(template), where=template.place).ir.encoded

@@ -6,11 +6,13 @@ from typing import Any
 
 from trlm_lab.chat import compile_template
 from trlm_lab.errors import Refused
+from trlm_lab.flows.model_templates import chosen_place
 from trlm_lab.flows.template_nodes import TEMPLATE_TYPES
 from trlm_lab.flows.verification_dossier import Dossier
 
 #: Holds the keys of a GGUF file, and is no file of the tree: it is written over the tree.
 _PROVENANCE = "provenance.cbor"
+_OWN_FILE = b"chat_template.jinja"
 
 
 def check_template_source(dossier: Dossier, node_id: str) -> None:
@@ -39,12 +41,18 @@ def check_template_ir(dossier: Dossier, node_id: str) -> None:
 
 
 def check_template_there(dossier: Dossier, promotion: str) -> None:
-    """A source with a template file has its node under the promotion."""
+    """A source with a template, in whichever file, has its node under the promotion."""
     graph = dossier.graph
     tree = graph.child(promotion, "source_tree")
-    held = any(row["path"] == b"chat_template.jinja" for row in _files(dossier, tree))
-    if held and not graph.children(promotion, *TEMPLATE_TYPES):
-        detail = "the source has a chat_template.jinja, and no node of it is here"
+    receipts = [
+        graph.value(graph.child(config, "conflict"), "receipt_blob")
+        for config in graph.children(promotion, "effective_config")
+    ]
+    place = next(filter(None, map(chosen_place, receipts)), None)
+    if place is None and any(row["path"] == _OWN_FILE for row in _files(dossier, tree)):
+        place = _OWN_FILE.decode()
+    if place is not None and not graph.children(promotion, *TEMPLATE_TYPES):
+        detail = f"the source has the template {place:.80}, and no node of it is here"
         dossier.fail("EVIDENCE_LEFT_OUT", promotion, detail)
 
 
