@@ -8,6 +8,9 @@ from typing import Any
 from trlm_lab.chat import limits
 from trlm_lab.errors import TemplateLimitError
 
+#: Larger counts are written as this one.
+_COUNTED = 2**64 - 1
+
 
 class Budget:
     """Counters of one rendering; every `charge` may end it."""
@@ -27,6 +30,7 @@ class Budget:
 
     def text(self, characters: int) -> None:
         """Before a text of so many characters is built."""
+        characters = min(characters, _COUNTED)
         if characters > limits.MAX_TEXT_CHARACTERS:
             self._refuse("characters of one text", characters, limits.MAX_TEXT_CHARACTERS)
         self.charge(-(-characters // limits.CHARACTERS_A_STEP))
@@ -67,8 +71,8 @@ class Budget:
     def integer(self, value: int) -> int:
         """The result of arithmetic."""
         if abs(value) > limits.MAX_INTEGER:
-            self._refuse("size of an integer", value, limits.MAX_INTEGER)
+            self._refuse("size of an integer", "more", limits.MAX_INTEGER)
         return value
 
-    def _refuse(self, what: str, got: int, limit: int) -> None:
+    def _refuse(self, what: str, got: object, limit: int) -> None:
         raise TemplateLimitError(what=what, got=got, limit=limit)

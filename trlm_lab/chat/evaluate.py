@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from trlm_lab.chat.arithmetic import add_up, arithmetic
+from trlm_lab.chat.arithmetic import add_up, arithmetic, signed
+from trlm_lab.chat.compare import COMPARED, weigh_compared
 from trlm_lab.chat.filters import UNMARKED
 from trlm_lab.chat.functions import call_function
 from trlm_lab.chat.ir import Node
-from trlm_lab.chat.is_tests import run_test, weigh_compared
-from trlm_lab.chat.lookup import attribute, contains, item, key_of, to_text
+from trlm_lab.chat.is_tests import run_test
+from trlm_lab.chat.lookup import attribute, item, key_of, to_text
 from trlm_lab.chat.methods import call_method
 from trlm_lab.chat.owned_text import TEMPLATE, SafeText, Text, as_prefix, joined, of
-from trlm_lab.chat.sequence_filters import FILTERS
+from trlm_lab.chat.refusals import hashed, ill_typed, refused
+from trlm_lab.chat.sequence_filters import run_filter
 from trlm_lab.chat.state import State
-from trlm_lab.chat.values import GlobalFunction, Loop, Macro, Undefined
+from trlm_lab.chat.values import GlobalFunction, Macro, Undefined
 from trlm_lab.errors import TemplateEvaluationError, TemplateUnsupportedError, TrlmError
 
 #: What Python raises for operations that the source refuses at run time.
@@ -75,10 +77,12 @@ def _tuple(state: State, node: Node) -> Any:
 
 
 def _dict(state: State, node: Node) -> Any:
-    return {
-        key_of(evaluate(state, key)): evaluate(state, value)
-        for key, value in zip(node[2], node[3], strict=True)
-    }
+    made: dict[Any, Any] = {}
+    for key, value in zip(node[2], node[3], strict=True):
+        spelled = key_of(evaluate(state, key))
+        held = evaluate(state, value)
+        made[hashed(spelled)] = held
+    return made
 
 
 def _add(state: State, node: Node) -> Any:
@@ -114,11 +118,11 @@ def _arith(state: State, node: Node) -> Any:
 
 
 def _neg(state: State, node: Node) -> Any:
-    return -evaluate(state, node[2])
+    return signed(evaluate(state, node[2]), negative=True)
 
 
 def _pos(state: State, node: Node) -> Any:
-    return +evaluate(state, node[2])
+    return signed(evaluate(state, node[2]), negative=False)
 
 
 def _not(state: State, node: Node) -> Any:
@@ -139,23 +143,11 @@ def _compare(state: State, node: Node) -> Any:
     for op, index in zip(node[3], node[4], strict=True):
         right = evaluate(state, index)
         weigh_compared(op, left, right, state.budget)
-        result = _COMPARED[op](left, right)
+        result = COMPARED[op](left, right)
         if not result:
             return result
         left = right
     return result
-
-
-_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "gt": lambda a, b: a > b,
-    "gteq": lambda a, b: a >= b,
-    "lt": lambda a, b: a < b,
-    "lteq": lambda a, b: a <= b,
-    "in": contains,
-    "notin": lambda a, b: not contains(a, b),
-}
 
 
 def _cond(state: State, node: Node) -> Any:
@@ -180,11 +172,19 @@ def _item(state: State, node: Node) -> Any:
 def _slice(state: State, node: Node) -> Any:
     held = evaluate(state, node[2])
     parts = [None if part is None else evaluate(state, part) for part in node[3:6]]
-    if isinstance(held, (str, list, tuple)):
+    if isinstance(held, Undefined):
+        held._fail()
+    if not isinstance(held, (str, list, tuple, range)):
+        raise ill_typed("a slice", held)
+    if not isinstance(held, range):
         state.budget.text(len(held))
-    if isinstance(held, Loop):
-        raise TypeError("'loop' object is not subscriptable")
-    return held[slice(*parts)]
+    start, stop, step = parts
+    for part in (step, start, stop):
+        if part is not None and not isinstance(part, int):
+            raise ill_typed("a place", part)
+        if part is step and step == 0:
+            raise refused("ValueError: slice step cannot be zero")
+    return held[start:stop:step]
 
 
 def _named(state: State, names: list[str], indexes: list[int]) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def _filter(state: State, node: Node) -> Any:
     if isinstance(held, SafeText) and node[3] not in UNMARKED:
         raise TemplateUnsupportedError(construct=f"the filter {node[3]!r} on a text marked safe")
     args, named = _all(state, node[4]), _named(state, node[5], node[6])
-    return FILTERS[node[3]](held, state.budget, *args, **named)
+    return run_filter(node[3], held, args, named, state.budget)
 
 
 def _test(state: State, node: Node) -> Any:
@@ -221,7 +221,7 @@ def _call(state: State, node: Node) -> Any:
         return call_function(callee.name, args, named, state)
     if isinstance(callee, Undefined):
         callee._fail()
-    raise TypeError(f"{type(callee).__name__!r} object is not callable")
+    raise ill_typed("a call", callee)
 
 
 def _captured(state: State, node: Node) -> Any:

@@ -11,6 +11,7 @@ from trlm_lab.chat.ir import Node
 from trlm_lab.chat.lazy import bound_depth
 from trlm_lab.chat.lookup import to_text
 from trlm_lab.chat.owned_text import Text, as_prefix
+from trlm_lab.chat.refusals import ill_typed, refused
 from trlm_lab.chat.sequence_filters import walked
 from trlm_lab.chat.state import State
 from trlm_lab.chat.values import Loop, Macro, Namespace, Scope, Undefined
@@ -79,12 +80,12 @@ def _assign(state: State, index: int, value: Any) -> None:
     elif node[0] == "to_field":
         held = state.resolve(node[2])
         if not isinstance(held, Namespace):
-            raise TemplateEvaluationError(detail="cannot assign attribute on non-namespace object")
+            raise refused("cannot assign attribute on non-namespace object")
         held.held[node[3]] = value
     else:
         parts = list(walked(value, state.budget))
         if len(parts) != len(node[2]):
-            raise ValueError(f"{len(parts)} values for {len(node[2])} names")
+            raise refused(f"ValueError: {len(parts)} values for {len(node[2])} names")
         for target, part in zip(node[2], parts, strict=True):
             _assign(state, target, part)
 
@@ -109,7 +110,7 @@ def _capture(state: State, node: Node) -> None:
 def _filtered(state: State, node: Node) -> None:
     made = _filtered_text(state, node[2], node[3], node[4])
     if not isinstance(made, Text):
-        raise TypeError("the filter of a block makes no text")
+        raise ill_typed("the output of a filter", made)
     state.write(to_text(made, state.budget))
 
 
@@ -188,11 +189,12 @@ def call_macro(state: State, macro: Macro, args: list[Any], named: dict[str, Any
     """Run a macro and return what it writes."""
     _, _, name, parameters, defaults, hidden, body = macro.node
     if len(args) > len(parameters):
-        raise TypeError(f"macro {name!r} takes not more than {len(parameters)} argument(s)")
+        most = len(parameters)
+        raise refused(f"TypeError: macro {name!r} takes not more than {most} argument(s)")
     given = dict(zip(parameters, args, strict=False))
     for key, value in named.items():
         if key in given or key not in parameters:
-            raise TypeError(f"macro {name!r} takes no keyword argument {key!r}")
+            raise refused(f"TypeError: macro {name!r} takes no argument {key!r}")
         given[key] = value
     state.budget.call()
     prefix, state.prefix = state.prefix, False

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 from trlm_lab.chat import text_operations as ops
+from trlm_lab.chat.arguments import integer, place
 from trlm_lab.chat.budget import Budget
+from trlm_lab.chat.json_text import write_json
 from trlm_lab.chat.lazy import depth_of
 from trlm_lab.chat.lookup import to_text
-from trlm_lab.chat.methods import replaced
+from trlm_lab.chat.methods import replaced, stripped_set
 from trlm_lab.chat.owned_text import EMPTY, SafeText, Text, of, owner_of
+from trlm_lab.chat.refusals import ill_typed, iterated, refused
 from trlm_lab.chat.values import Undefined
 from trlm_lab.errors import TemplateUnsupportedError
 
@@ -22,8 +24,8 @@ _MAX_PRECISION = 300
 _EXACT_POWER = 22
 
 
-def _trim(value: Any, b: Budget, chars: str | None = None) -> Text:
-    return ops.strip(to_text(value, b), chars)
+def _trim(value: Any, b: Budget, chars: Any = None) -> Text:
+    return ops.strip(to_text(value, b), stripped_set(chars))
 
 
 def _tojson(
@@ -38,18 +40,14 @@ def _tojson(
     before = b.steps
     b.weigh(value)
     parts = b.steps - before
+    if indent is not None and not isinstance(indent, str):
+        indent = integer(indent)
     pair = _separators(separators, indent is not None)
-    if indent is not None and not isinstance(indent, (int, str)):
-        raise TypeError("the indent is no number and no text")
     width = len(indent) if isinstance(indent, str) else max(0, indent or 0)
+    # The indent is built even where nothing is indented.
+    b.text(width)
     b.text((width * depth_of(value) + len(pair[0]) + len(pair[1])) * parts)
-    made = json.dumps(
-        value,
-        ensure_ascii=bool(ensure_ascii),
-        indent=indent,
-        separators=pair,
-        sort_keys=bool(sort_keys),
-    )
+    made = write_json(value, bool(ensure_ascii), indent, pair, bool(sort_keys))
     b.text(len(made))
     return of(made, owner_of(value))
 
@@ -57,10 +55,16 @@ def _tojson(
 def _separators(given: Any, lines: bool) -> tuple[str, str]:
     if given is None:
         return ("," if lines else ", ", ": ")
-    between, behind = given
-    if not isinstance(between, str) or not isinstance(behind, str):
-        raise TypeError("separators are texts")
-    return between, behind
+    found: list[str] = []
+    for part in iterated(given):
+        if len(found) < 2 and not isinstance(part, str):
+            raise ill_typed("a separator", part)
+        found.append(part)
+        if len(found) > 2:
+            break
+    if len(found) != 2:
+        raise refused("ValueError: two separators are needed")
+    return found[0], found[1]
 
 
 def _default(value: Any, b: Budget, default_value: Any = EMPTY, boolean: Any = False) -> Any:
@@ -69,8 +73,8 @@ def _default(value: Any, b: Budget, default_value: Any = EMPTY, boolean: Any = F
 
 
 def _replace(value: Any, b: Budget, old: Any, new: Any, count: Any = None) -> Text:
-    most = -1 if count is None else count
-    return replaced(to_text(value, b), b, to_text(old, b), to_text(new, b), most)
+    texts = to_text(value, b), to_text(old, b), to_text(new, b)
+    return replaced(texts[0], b, texts[1], texts[2], -1 if count is None else place(count))
 
 
 def _int(value: Any, b: Budget, default: Any = 0, base: int = 10) -> Any:
@@ -96,26 +100,36 @@ def _short(value: Any) -> Any:
     return value
 
 
-def _round(value: Any, b: Budget, precision: int = 0, method: str = "common") -> Any:
+def _round(value: Any, b: Budget, precision: Any = 0, method: Any = "common") -> Any:
+    if not isinstance(method, str) or method not in ("common", "ceil", "floor"):
+        raise refused("ValueError: method must be common, ceil or floor")
+    places = integer(precision)
+    if not isinstance(value, (int, float)):
+        raise ill_typed("a rounding", value)
+    if abs(places) > _MAX_PRECISION:
+        raise refused("ValueError: precision beyond a float's")
+    if method != "common" and not 0 <= places <= _EXACT_POWER:
+        raise TemplateUnsupportedError(construct="ceil and floor by an inexact power of ten")
+    try:
+        return _rounded(value, places, method)
+    except (OverflowError, ValueError) as error:
+        raise refused("OverflowError: the rounded value is no finite number") from error
+
+
+def _rounded(value: Any, places: int, method: str) -> Any:
     import math
 
-    if method not in {"common", "ceil", "floor"}:
-        raise ValueError("method must be common, ceil or floor")
-    if not isinstance(value, (int, float)) or not isinstance(precision, int):
-        raise TypeError("round() takes a number and an integer")
-    if abs(precision) > _MAX_PRECISION:
-        raise ValueError("precision beyond a float's")
-    if method != "common" and not 0 <= precision <= _EXACT_POWER:
-        raise TemplateUnsupportedError(construct="ceil and floor by an inexact power of ten")
     if method == "common":
-        return round(value, precision)
+        return round(value, places)
     rounded = math.ceil if method == "ceil" else math.floor
-    return rounded(value * (10**precision)) / (10**precision)
+    return rounded(value * (10**places)) / (10**places)
 
 
 def _indent(value: Any, b: Budget, width: Any = 4, first: Any = False, blank: Any = False) -> Text:
-    if not isinstance(value, Text) or not isinstance(width, (int, Text)):
-        raise TypeError("indent() takes a text, and a number or a text")
+    if not isinstance(value, Text):
+        raise ill_typed("an indentation", value)
+    if not isinstance(width, Text):
+        width = integer(width)
     text = to_text(value, b)
     pad = len(width) if isinstance(width, Text) else width
     b.text(len(text) + max(0, pad) * (len(str.splitlines(text)) + 1))
@@ -129,7 +143,16 @@ def _wordcount(value: Any, b: Budget) -> int:
 
 
 def _length(value: Any, b: Budget) -> int:
-    return len(value)
+    try:
+        return len(value)
+    except TypeError as error:
+        raise ill_typed("the length", value) from error
+
+
+def _abs(value: Any, b: Budget) -> Any:
+    if not isinstance(value, (int, float)):
+        raise ill_typed("the size", value)
+    return abs(value)
 
 
 #: Filters that do not keep the mark of a `safe` text in the source either.
@@ -146,7 +169,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "int": _int,
     "float": _float,
     "round": _round,
-    "abs": lambda value, b: abs(value),
+    "abs": _abs,
     "indent": _indent,
     "wordcount": _wordcount,
     "length": _length,

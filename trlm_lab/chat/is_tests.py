@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
+from trlm_lab.chat.arithmetic import arithmetic
 from trlm_lab.chat.budget import Budget
-from trlm_lab.chat.lazy import VIEWS
-from trlm_lab.chat.lookup import contains
+from trlm_lab.chat.compare import COMPARED, weigh_compared
+from trlm_lab.chat.refusals import ill_typed, refused
 from trlm_lab.chat.values import Loop, Namespace, Undefined
-from trlm_lab.errors import TemplateUnsupportedError
 
 
 def _sequence(value: Any) -> bool:
@@ -24,40 +23,34 @@ def _iterable(value: Any) -> bool:
 def _plain(value: Any) -> str:
     if value is None or isinstance(value, (str, int, float, Undefined)):
         return str(value)
-    raise TypeError("only texts and numbers have a case")
-
-
-def _modulo(value: Any, by: Any) -> Any:
-    if isinstance(value, str):
-        raise TemplateUnsupportedError(construct="% on a text")
-    if isinstance(value, VIEWS) or isinstance(by, VIEWS):
-        raise TemplateUnsupportedError(construct="arithmetic on a view of an object")
-    return value % by
+    raise ill_typed("the case", value)
 
 
 def run_test(name: str, value: Any, args: list[Any], b: Budget) -> Any:
-    """`value is name(args)`, weighed before it runs."""
-    if args:
-        weigh_compared(name, value, args[0], b)
-    return TESTS[name](value, *args)
-
-
-def weigh_compared(op: str, left: Any, right: Any, b: Budget) -> None:
-    """Before two values are compared part by part.
+    """`value is name(args)`, weighed before it runs.
 
     Raises:
-        TemplateUnsupportedError: a view of an object, which the source compares as a set.
-        TemplateLimitError: beyond the steps.
+        TemplateEvaluationError: no such test, or other arguments than it takes.
     """
-    for side in (left, right):
-        if isinstance(side, (str, list, tuple, dict)):
-            b.weigh(side)
-    searched = op in ("in", "notin")
-    if isinstance(left, VIEWS) or (isinstance(right, VIEWS) and not searched):
-        raise TemplateUnsupportedError(construct="a comparison of a view of an object")
+    if args:
+        weigh_compared(name, value, args[0], b)
+    compared, plain = _COMPARISONS.get(name), _PLAIN.get(name)
+    if compared is not None and len(args) == 1:
+        return compared(value, args[0])
+    if name in _DIVIDED and len(args) == int(name == "divisibleby"):
+        by, rest = _DIVIDED[name]
+        return arithmetic("%", value, args[0] if args else by, b) == rest
+    if plain is not None and not args:
+        return plain(value)
+    if compared is None and plain is None and name not in _DIVIDED:
+        raise refused(f"KeyError: {name!r}")
+    raise refused(f"TypeError: the arguments of the test {name!r}")
 
 
-TESTS: dict[str, Callable[..., Any]] = {
+#: What the value is divided by, and the rest.
+_DIVIDED = {"odd": (2, 1), "even": (2, 0), "divisibleby": (0, 0)}
+
+_PLAIN: dict[str, Callable[[Any], Any]] = {
     "boolean": lambda v: v is True or v is False,
     "defined": lambda v: not isinstance(v, Undefined),
     "undefined": lambda v: isinstance(v, Undefined),
@@ -73,14 +66,13 @@ TESTS: dict[str, Callable[..., Any]] = {
     "iterable": _iterable,
     "lower": lambda v: _plain(v).islower(),
     "upper": lambda v: _plain(v).isupper(),
-    "odd": lambda v: _modulo(v, 2) == 1,
-    "even": lambda v: _modulo(v, 2) == 0,
-    "divisibleby": lambda v, by: _modulo(v, by) == 0,
-    "in": contains,
-    **dict.fromkeys(("eq", "==", "equalto"), operator.eq),
-    **dict.fromkeys(("ne", "!="), operator.ne),
-    **dict.fromkeys(("gt", ">", "greaterthan"), operator.gt),
-    **dict.fromkeys(("ge", ">="), operator.ge),
-    **dict.fromkeys(("lt", "<", "lessthan"), operator.lt),
-    **dict.fromkeys(("le", "<="), operator.le),
+}
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "in": COMPARED["in"],
+    **dict.fromkeys(("eq", "==", "equalto"), COMPARED["eq"]),
+    **dict.fromkeys(("ne", "!="), COMPARED["ne"]),
+    **dict.fromkeys(("gt", ">", "greaterthan"), COMPARED["gt"]),
+    **dict.fromkeys(("ge", ">="), COMPARED["gteq"]),
+    **dict.fromkeys(("lt", "<", "lessthan"), COMPARED["lt"]),
+    **dict.fromkeys(("le", "<="), COMPARED["lteq"]),
 }

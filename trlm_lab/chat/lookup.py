@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, KeysView
 from typing import Any, NoReturn
 
 from trlm_lab.chat.budget import Budget
@@ -19,6 +18,7 @@ from trlm_lab.chat.owned_text import (
     owner_of,
     plain,
 )
+from trlm_lab.chat.refusals import kind, spelled
 from trlm_lab.chat.values import GlobalFunction, Loop, Macro, Namespace, Undefined
 from trlm_lab.errors import TemplateUnsupportedError
 
@@ -42,7 +42,7 @@ def attribute(held: Any, name: str) -> Any:
     if isinstance(held, Undefined):
         held._fail()
     if has_own_field(held, name):
-        _no_method(type(held).__name__, name)
+        _no_method(kind(held), name)
     return _item(held, name)
 
 
@@ -54,7 +54,7 @@ def item(held: Any, key: Any) -> Any:
         held._fail()
     found = _item(held, key)
     if isinstance(found, Undefined) and isinstance(key, str) and has_own_field(held, str(key)):
-        _no_method(type(held).__name__, key)
+        _no_method(kind(held), str(key))
     return found
 
 
@@ -66,12 +66,11 @@ def _item(held: Any, key: Any) -> Any:
 
 
 def _missing(held: Any, key: Any) -> Undefined:
-    kind = type(held).__name__
-    return Undefined(f"{kind!r} has no element {key!r}")
+    return Undefined(f"'{kind(held)}' has no element {spelled(key)}")
 
 
-def _no_method(kind: str, name: str) -> NoReturn:
-    raise TemplateUnsupportedError(construct=f"the method {kind}.{name} used as a value")
+def _no_method(held: str, name: str) -> NoReturn:
+    raise TemplateUnsupportedError(construct=f"the method {held}.{name} used as a value")
 
 
 def to_text(value: Any, b: Budget) -> Text:
@@ -97,7 +96,7 @@ def _silent(value: Any) -> TemplateUnsupportedError:
     if isinstance(value, Lazy):
         construct = "printing a sequence that is made item by item"
     else:
-        construct = f"printing a {type(value).__name__}"
+        construct = f"printing a {kind(value)}"
     return TemplateUnsupportedError(construct=construct)
 
 
@@ -127,12 +126,3 @@ def key_of(value: Any) -> Any:
     if isinstance(value, tuple) and any(isinstance(part, (tuple, *VIEWS)) for part in value):
         raise TemplateUnsupportedError(construct="a tuple within a tuple as a key")
     return value
-
-
-def contains(value: Any, held: Any) -> bool:
-    """`value in held`."""
-    if isinstance(held, (dict, KeysView)):
-        key_of(value)
-    elif isinstance(held, ItemsView) and isinstance(value, tuple) and len(value) == 2:
-        key_of(value[0])
-    return value in held

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::chat::error::{ill_typed, refused};
+use crate::chat::printing::quoted;
 use crate::chat::value::Value;
 use crate::error::Result;
 
@@ -28,7 +29,7 @@ impl Arguments {
         for (name, value) in &self.named {
             match names.iter().position(|known| **known == **name) {
                 Some(at) if found[at].is_none() => found[at] = Some(value.clone()),
-                _ => return refused(format!("TypeError: the argument '{}'", name)),
+                _ => return unknown(name),
             }
         }
         Ok(found)
@@ -36,10 +37,10 @@ impl Arguments {
 
     /// As `bound`, for parameters that have no names.
     pub fn placed<const N: usize>(&self) -> Result<[Option<Value>; N]> {
-        if let Some((name, _)) = self.named.first() {
-            return refused(format!("TypeError: the argument '{}'", name));
+        match self.named.first() {
+            Some((name, _)) if self.args.len() <= N => unknown(name),
+            _ => Arguments { args: self.args.clone(), named: Vec::new() }.bound([""; N]),
         }
-        self.bound([""; N])
     }
 
     /// The deepest of all values.
@@ -47,6 +48,11 @@ impl Arguments {
         let named = self.named.iter().map(|row| &row.1);
         self.args.iter().chain(named).map(Value::depth).max().unwrap_or(0)
     }
+}
+
+/// An argument that no parameter takes.
+pub fn unknown<T>(name: &str) -> Result<T> {
+    refused(format!("TypeError: the argument {}", quoted(name)))
 }
 
 /// A parameter that must be given.

@@ -108,8 +108,7 @@ impl Budget {
     pub fn integer(&self, value: Option<i128>) -> Result<i128> {
         match value {
             Some(value) if value.unsigned_abs() <= limits::INTEGER as u128 => Ok(value),
-            Some(value) => beyond("size of an integer", value, limits::INTEGER),
-            None => beyond("size of an integer", "more", limits::INTEGER),
+            _ => beyond("size of an integer", "more", limits::INTEGER),
         }
     }
 }

@@ -20,7 +20,7 @@ pub fn round_float(value: f64, places: i32) -> Result<f64> {
     };
     let made: f64 = rounded.parse().unwrap_or(0.0);
     if made.is_infinite() {
-        return refused("OverflowError: rounded value too large to represent");
+        return refused("OverflowError: the rounded value is no finite number");
     }
     Ok(if value.is_sign_negative() { -made } else { made })
 }

@@ -14,7 +14,7 @@ use crate::chat::key::key_of;
 use crate::chat::lookup::{attribute, cut, item, missing};
 use crate::chat::macros::call_macro;
 use crate::chat::methods;
-use crate::chat::printing::to_text;
+use crate::chat::printing::{quoted, to_text};
 use crate::chat::state::State;
 use crate::chat::text::Text;
 use crate::chat::value::{Dict, Value};
@@ -223,7 +223,7 @@ fn filter(state: &mut State<'_>, held: Index, name: &str, held_given: &Given) ->
     if let Value::Text(text) = &held {
         state.run.budget.text(text.len() as u64)?;
         if text.is_marked() && !is_unmarked(name) {
-            return unsupported(format!("the filter '{}' on a text marked safe", name));
+            return unsupported(format!("the filter {} on a text marked safe", quoted(name)));
         }
     }
     let given = given(state, held_given)?;

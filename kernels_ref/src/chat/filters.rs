@@ -9,7 +9,7 @@ use crate::chat::list_filters as lists;
 use crate::chat::lookup::Getter;
 use crate::chat::number_filters as numbers;
 use crate::chat::order_filters::{dict_sort, extreme, sort};
-use crate::chat::printing::to_text;
+use crate::chat::printing::{quoted, to_text};
 use crate::chat::state::Run;
 use crate::chat::text::{Text, TEMPLATE};
 use crate::chat::text_methods::replaced;
@@ -77,7 +77,7 @@ pub fn is_known(name: &str) -> bool {
 pub fn run_filter(name: &str, value: &Value, given: &Arguments, run: &mut Run) -> Result<Value> {
     match by_name(name) {
         Some(filter) => filter(value, given, run),
-        None => refused(format!("KeyError: '{}'", name)),
+        None => refused(format!("KeyError: {}", quoted(name))),
     }
 }
 
@@ -195,6 +195,8 @@ fn to_json(value: &Value, given: &Arguments, run: &mut Run) -> Result<Value> {
         Some(Ok(text)) => text.chars().count() as u128,
         Some(Err(spaces)) => *spaces as u128,
     };
+    // The indent is built even where nothing is indented.
+    run.budget.text(width.min(u64::MAX.into()) as u64)?;
     let each = width * value.depth() as u128 + (item.chars().count() + key.chars().count()) as u128;
     run.budget.text((each * parts).min(u64::MAX.into()) as u64)?;
     let indent = indent.map(|indent| indent.unwrap_or_else(|spaces| " ".repeat(spaces as usize)));
@@ -206,6 +208,8 @@ fn to_json(value: &Value, given: &Arguments, run: &mut Run) -> Result<Value> {
     run.budget.text(made.len() as u64)?;
     Ok(Value::Text(made))
 }
+
+const TWO_SEPARATORS: &str = "ValueError: two separators are needed";
 
 /// Two texts, from anything that is walked.
 fn separators_of(given: Option<Value>, lines: bool, run: &mut Run) -> Result<(String, String)> {
@@ -219,12 +223,13 @@ fn separators_of(given: Option<Value>, lines: bool, run: &mut Run) -> Result<(St
     let mut found = Vec::new();
     while let Some(part) = walk.next(run)? {
         match part {
-            Value::Text(text) if found.len() < 2 => found.push(text.string()),
+            _ if found.len() == 2 => return refused(TWO_SEPARATORS),
+            Value::Text(text) => found.push(text.string()),
             other => return ill_typed("a separator", other.kind()),
         }
     }
     match (found.pop(), found.pop()) {
         (Some(key), Some(item)) => Ok((item, key)),
-        _ => refused("ValueError: two separators are needed"),
+        _ => refused(TWO_SEPARATORS),
     }
 }

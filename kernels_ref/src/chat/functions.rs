@@ -7,7 +7,7 @@ use crate::chat::error::{beyond, ill_typed, refused, unsupported};
 use crate::chat::key::{key_of, Key};
 use crate::chat::lazy::Walk;
 use crate::chat::limits;
-use crate::chat::printing::to_text;
+use crate::chat::printing::{quoted, to_text};
 use crate::chat::state::{write_name, Names, Run};
 use crate::chat::text::Text;
 use crate::chat::value::{Dict, Function, Range, Value};
@@ -54,7 +54,7 @@ fn namespace(given: &Arguments, run: &mut Run) -> Result<Value> {
         let name = to_text(key, run)?.string();
         bound_depth(value)?;
         if name.starts_with('_') {
-            return unsupported(format!("the namespace field '{}'", name));
+            return unsupported(format!("the namespace field {}", quoted(&name)));
         }
         write_name(&mut held, &Rc::from(name), value.clone());
     }

@@ -3,7 +3,7 @@
 use crate::chat::arithmetic::modulo;
 use crate::chat::compare::{self, compared, equal, Comparison};
 use crate::chat::error::{ill_typed, refused};
-use crate::chat::printing::to_text;
+use crate::chat::printing::{quoted, to_text};
 use crate::chat::state::Run;
 use crate::chat::unicode;
 use crate::chat::value::Value;
@@ -54,8 +54,10 @@ pub fn run_test(name: &str, value: &Value, args: &[Value], run: &mut Run) -> Res
             Ok(equal(&modulo(value, by, run)?, &Value::int(0)))
         }
         (None, []) if is_plain(name) => plain(name, value, run),
-        _ if is_known(name) => refused(format!("TypeError: the arguments of the test '{}'", name)),
-        _ => refused(format!("KeyError: '{}'", name)),
+        _ if is_known(name) => {
+            refused(format!("TypeError: the arguments of the test {}", quoted(name)))
+        }
+        _ => refused(format!("KeyError: {}", quoted(name))),
     }
 }
 

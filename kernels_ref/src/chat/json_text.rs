@@ -3,7 +3,7 @@
 use crate::chat::compare::{ordered, Comparison};
 use crate::chat::error::ill_typed;
 use crate::chat::number_text::float_text;
-use crate::chat::order_filters::sorted;
+use crate::chat::order_filters::{no_order, sorted};
 use crate::chat::value::Value;
 use crate::error::Result;
 
@@ -34,7 +34,8 @@ pub fn write_json(value: &Value, layout: &Layout, level: usize, out: &mut String
         Value::Dict(dict) => {
             let mut rows: Vec<&(Value, Value)> = dict.rows().iter().collect();
             if layout.sorted {
-                rows = sorted(rows, |a, b| ordered(Comparison::Lt, &a.0, &b.0))?;
+                rows = sorted(rows, |a, b| ordered(Comparison::Lt, &a.0, &b.0))
+                    .or_else(|_| no_order())?;
             }
             wrapped(rows.into_iter(), ('{', '}'), layout, level, out, |(key, held), out| {
                 write_key(key, layout.ascii, out)?;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::chat::arguments::Arguments;
+use crate::chat::arguments::{unknown, Arguments};
 use crate::chat::arithmetic::add;
-use crate::chat::error::{ill_typed, refused};
+use crate::chat::error::ill_typed;
 use crate::chat::lazy::{collected, Each, Lazy, Walk};
 use crate::chat::lookup::Getter;
 use crate::chat::printing::to_text;
@@ -103,7 +103,7 @@ pub fn map(value: &Value, given: &Arguments, _: &mut Run) -> Result<Value> {
 /// `select`, `reject`, `selectattr` and `rejectattr`.
 pub fn choose(value: &Value, given: &Arguments, wanted: bool, by_field: bool) -> Result<Value> {
     if let Some((name, _)) = given.named.first() {
-        return refused(format!("TypeError: the argument '{}'", name));
+        return unknown(name);
     }
     let each = Each::Choose { wanted, by_field, args: given.args.clone() };
     Ok(Lazy::start(value, each, given.depth()))

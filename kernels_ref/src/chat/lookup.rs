@@ -5,6 +5,7 @@ use std::rc::Rc;
 use crate::chat::error::{ill_typed, refused, unsupported};
 use crate::chat::key::key_of;
 use crate::chat::number_text::{read_int, Read};
+use crate::chat::printing::{quoted, spelled};
 use crate::chat::state::Run;
 use crate::chat::text::Text;
 use crate::chat::unicode;
@@ -43,7 +44,7 @@ pub fn missing<T>(what: &str) -> Result<T> {
 }
 
 fn absent(held: &Value, key: &str) -> Value {
-    Value::undefined(format!("'{}' has no element '{}'", held.kind(), key))
+    Value::undefined(format!("'{}' has no element {}", held.kind(), key))
 }
 
 fn no_method<T>(kind: &str, name: &str) -> Result<T> {
@@ -57,13 +58,14 @@ pub fn attribute(held: &Value, name: &str, run: &Run) -> Result<Value> {
         Value::Loop(at) => Ok(loop_field(&run.loops[*at], name)),
         Value::Namespace(at) => {
             let row = run.namespaces[*at].iter().find(|row| *row.0 == *name);
-            let none = || Value::undefined(format!("the namespace has no attribute '{}'", name));
+            let none =
+                || Value::undefined(format!("the namespace has no attribute {}", quoted(name)));
             Ok(row.map_or_else(none, |row| row.1.clone()))
         }
         Value::Undefined(what) => missing(what),
         _ if has_own_field(held, name) => no_method(held.kind(), name),
         Value::Dict(_) => own_item(held, &Value::Text(Text::from_str(name, 0))),
-        _ => Ok(absent(held, name)),
+        _ => Ok(absent(held, &spelled(&Value::unclaimed(name)))),
     }
 }
 
@@ -87,7 +89,7 @@ fn loop_field(held: &crate::chat::state::Loop, name: &str) -> Value {
             Some(item) => item.clone(),
             None => Value::undefined("there is no next item"),
         },
-        _ => Value::undefined(format!("'loop' has no attribute '{}'", name)),
+        _ => Value::undefined(format!("'loop' has no attribute {}", quoted(name))),
     }
 }
 
@@ -114,17 +116,17 @@ pub fn item(held: &Value, key: &Value, run: &Run) -> Result<Value> {
 fn own_item(held: &Value, key: &Value) -> Result<Value> {
     if let Value::Dict(dict) = held {
         let found = key_of(key)?.and_then(|key| dict.get(&key).cloned());
-        return Ok(found.unwrap_or_else(|| absent(held, key.kind())));
+        return Ok(found.unwrap_or_else(|| absent(held, &spelled(key))));
     }
     let at = match key.as_int().and_then(|at| place(at, held)) {
         Some(at) => at,
-        None => return Ok(absent(held, key.kind())),
+        None => return Ok(absent(held, &spelled(key))),
     };
     Ok(match held {
         Value::Text(text) => Value::Text(text.slice(at..at + 1)?),
         Value::List(list) | Value::Tuple(list) => list.items()[at].clone(),
         Value::Range(range) => Value::int(range.nth(at)),
-        _ => absent(held, key.kind()),
+        _ => absent(held, &spelled(key)),
     })
 }
 

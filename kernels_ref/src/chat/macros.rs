@@ -6,6 +6,7 @@ use crate::chat::evaluate::evaluate;
 use crate::chat::execute::captured;
 use crate::chat::functions::bound_depth;
 use crate::chat::ir::{Index, Name, Op};
+use crate::chat::printing::quoted;
 use crate::chat::state::State;
 use crate::chat::text::Text;
 use crate::chat::value::Value;
@@ -24,14 +25,20 @@ pub fn call_macro(
     };
     if given.args.len() > held.parameters.len() {
         let detail = format!("takes not more than {} argument(s)", held.parameters.len());
-        return refused(format!("TypeError: macro '{}' {}", held.name, detail));
+        return refused(format!("TypeError: macro {} {}", quoted(&held.name), detail));
     }
     let mut values: Vec<(&Name, Value)> = held.parameters.iter().zip(given.args).collect();
     for (name, value) in given.named {
         let known = held.parameters.iter().find(|parameter| **parameter == name);
         match known {
             Some(known) if !values.iter().any(|row| *row.0 == name) => values.push((known, value)),
-            _ => return refused(format!("TypeError: macro takes no argument '{}'", name)),
+            _ => {
+                let names = (quoted(&held.name), quoted(&name));
+                return refused(format!(
+                    "TypeError: macro {} takes no argument {}",
+                    names.0, names.1
+                ));
+            }
         }
     }
     state.run.budget.call()?;
@@ -58,7 +65,7 @@ fn bind(
             Some(found) => given.swap_remove(found).1,
             None => match at.checked_sub(first_default) {
                 Some(default) => evaluate(state, defaults[default])?,
-                None => Value::undefined(format!("parameter '{}' was not provided", name)),
+                None => Value::undefined(format!("parameter {} was not provided", quoted(name))),
             },
         };
         bound_depth(&value)?;

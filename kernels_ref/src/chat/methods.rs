@@ -7,6 +7,7 @@ use crate::chat::compare::equal;
 use crate::chat::error::{ill_typed, refused, unsupported};
 use crate::chat::key::key_of;
 use crate::chat::lookup::{item, missing};
+use crate::chat::printing::quoted;
 use crate::chat::state::Run;
 use crate::chat::text::Text;
 use crate::chat::text_methods;
@@ -29,13 +30,13 @@ pub fn is_known(name: &str) -> bool {
 /// `held.name(…)`.
 pub fn call(held: &Value, name: &str, given: &Arguments, run: &mut Run) -> Result<Value> {
     if among(MUTATING, name) {
-        return unsupported(format!("the method '{}', which changes a value,", name));
+        return unsupported(format!("the method {}, which changes a value,", quoted(name)));
     }
     match held {
         Value::Text(text) => {
             let harmless = matches!(name, "startswith" | "endswith" | "find" | "count");
             if text.is_marked() && !harmless {
-                return unsupported(format!("the method '{}' on a text marked safe", name));
+                return unsupported(format!("the method {} on a text marked safe", quoted(name)));
             }
             if text_methods::is_known(name) {
                 run.budget.text(text.len() as u64)?;
@@ -56,7 +57,7 @@ pub fn call(held: &Value, name: &str, given: &Arguments, run: &mut Run) -> Resul
     }
     match item(held, &Value::Text(Text::from_str(name, 0)), run)? {
         Value::Undefined(what) => missing(&what),
-        other => refused(format!("'{}' is a {}, not a method", name, other.kind())),
+        other => refused(format!("{} is a {}, not a method", quoted(name), other.kind())),
     }
 }
 
@@ -98,8 +99,10 @@ fn of_list(
     }
     let [value, start, stop] = given.placed()?;
     let value = required(value, "value")?;
-    if matches!(start, Some(Value::None)) || matches!(stop, Some(Value::None)) {
-        return ill_typed("a place", "NoneType");
+    for bound in [&start, &stop].into_iter().flatten() {
+        if bound.as_int().is_none() {
+            return ill_typed("a place", bound.kind());
+        }
     }
     let (start, stop) = (text_methods::clipped(start, 0)?, text_methods::clipped(stop, i64::MAX)?);
     let (start, stop) = text_methods::bounds(start, stop, list.len());

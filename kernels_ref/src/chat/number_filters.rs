@@ -96,7 +96,7 @@ pub fn round(value: &Value, given: &Arguments, _: &mut Run) -> Result<Value> {
             let unit = 10i128.pow(places as u32) as f64;
             let scaled = held * unit;
             if !scaled.is_finite() {
-                return refused("OverflowError: cannot convert the float to an integer");
+                return refused("OverflowError: the rounded value is no finite number");
             }
             let whole = if up { scaled.ceil() } else { scaled.floor() };
             // An integer has no zero below zero.

@@ -35,6 +35,12 @@ pub fn sorted<T: Clone>(
     Ok(from)
 }
 
+/// Items that cannot be put in order. Which two are compared first is the algorithm's, so no pair is
+/// named.
+pub fn no_order<T>() -> Result<T> {
+    refused("TypeError: the items have no order")
+}
+
 /// A key whose parts are counted before anything compares them.
 fn weighed(key: Value, run: &mut Run) -> Result<Value> {
     if matches!(key, Value::View(..)) {
@@ -57,7 +63,8 @@ fn sorted_by(
     let rows = sorted(rows, |a, b| {
         let (a, b) = if reverse { (b, a) } else { (a, b) };
         ordered(Comparison::Lt, &a.0, &b.0)
-    })?;
+    })
+    .or_else(|_| no_order())?;
     Ok(Value::list(rows.into_iter().map(|row| row.1).collect()))
 }
 
@@ -125,12 +132,15 @@ pub fn extreme(value: &Value, given: &Arguments, run: &mut Run, best: Comparison
         return Ok(Value::undefined("No aggregated item, sequence was empty."));
     }
     let getter = Getter::plain(attribute.as_ref())?.folded(!truth(&exact, run));
-    let mut found: Option<(Value, Value)> = None;
+    let mut rows = Vec::with_capacity(held.len());
     for item in held {
-        let key = weighed(getter.get(&item, run)?, run)?;
+        rows.push((weighed(getter.get(&item, run)?, run)?, item));
+    }
+    let mut found: Option<(Value, Value)> = None;
+    for (key, item) in rows {
         let better = match &found {
             None => true,
-            Some((known, _)) => ordered(best, &key, known)?,
+            Some((known, _)) => ordered(best, &key, known).or_else(|_| no_order())?,
         };
         if better {
             found = Some((key, item));

@@ -82,6 +82,33 @@ fn write_items(items: &[Value], around: (&str, &str), out: &mut String) -> Resul
     Ok(())
 }
 
+/// Characters of a key that words repeat.
+const SPELLED: usize = 60;
+
+/// A name as lists print it.
+pub fn quoted(name: &str) -> String {
+    let mut out = String::new();
+    write_quoted(&name.chars().collect::<Vec<char>>(), &mut out);
+    out
+}
+
+/// How words write a key: texts and numbers as they are, others by their kind.
+pub fn spelled(key: &Value) -> String {
+    let mut out = String::new();
+    match key {
+        Value::Text(text) => {
+            let characters = text.characters();
+            write_quoted(&characters[..characters.len().min(SPELLED)], &mut out);
+        }
+        Value::None => out.push_str("None"),
+        Value::Bool(held) => out.push_str(if *held { "True" } else { "False" }),
+        Value::Int(held, _) => out.push_str(&held.to_string()),
+        Value::Float(held, _) => out.push_str(&float_text(*held, "inf", "nan")),
+        other => out.push_str(other.kind()),
+    }
+    out
+}
+
 fn write_quoted(text: &[char], out: &mut String) {
     let quote = if text.contains(&'\'') && !text.contains(&'"') { '"' } else { '\'' };
     out.push(quote);

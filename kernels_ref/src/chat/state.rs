@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use crate::chat::budget::Budget;
 use crate::chat::ir::Template;
+use crate::chat::printing::quoted;
 use crate::chat::text::Text;
 use crate::chat::value::{Function, List, Value};
 use crate::error::Result;
@@ -117,7 +118,7 @@ impl<'t> State<'t> {
         }
         match Function::by_name(name) {
             Some(function) => Value::Function(function),
-            None => Value::undefined(format!("'{}' is undefined", name)),
+            None => Value::undefined(format!("{} is undefined", quoted(name))),
         }
     }
 
@@ -178,6 +179,6 @@ impl<'t> State<'t> {
 }
 
 fn hidden(names: &[Rc<str>]) -> Names {
-    let undefined = |name: &Rc<str>| Value::undefined(format!("'{}' is undefined", name));
+    let undefined = |name: &Rc<str>| Value::undefined(format!("{} is undefined", quoted(name)));
     names.iter().map(|name| (Rc::clone(name), undefined(name))).collect()
 }

@@ -2,11 +2,13 @@
 
 use crate::chat::arguments::Arguments;
 use crate::chat::error::{refused, unsupported};
-use crate::chat::printing::to_text;
+use crate::chat::printing::{quoted, to_text};
 use crate::chat::state::Run;
 use crate::chat::text::Text;
 use crate::chat::value::Value;
 use crate::error::Result;
+
+const NO_FORMAT: &str = "ValueError: the text is no format";
 
 /// `text.format(…)`.
 pub fn format(text: &Text, given: &Arguments, run: &mut Run) -> Result<Value> {
@@ -20,7 +22,7 @@ pub fn format(text: &Text, given: &Arguments, run: &mut Run) -> Result<Value> {
             let (name, plain, next) = field_at(held, at)?;
             at = next;
             if !plain || !is_plain(&name) {
-                return unsupported(format!("the format field '{}'", name));
+                return unsupported(format!("the format field {}", quoted(&name)));
             }
             let value = argument(&name, &mut automatic, given)?;
             pieces.push(to_text(value, run)?);
@@ -41,7 +43,7 @@ fn literal(held: &[char], from: usize) -> Result<(Vec<char>, usize, bool)> {
         return Ok((held[from..=at].to_vec(), at + 2, false));
     }
     if held[at] == '}' || at + 1 == held.len() {
-        return refused("ValueError: Single brace encountered in format string");
+        return refused(NO_FORMAT);
     }
     Ok((held[from..at].to_vec(), at + 1, true))
 }
@@ -51,7 +53,7 @@ fn field_at(held: &[char], from: usize) -> Result<(String, bool, usize)> {
     let (mut at, mut end) = (from, None);
     while let Some(&c) = held.get(at) {
         match c {
-            '{' => return refused("ValueError: unexpected '{' in field name"),
+            '{' => return refused(NO_FORMAT),
             '[' => {
                 let close = held[at..].iter().position(|&c| c == ']');
                 at += close.map_or(held.len() - at, |len| len + 1);
@@ -66,7 +68,7 @@ fn field_at(held: &[char], from: usize) -> Result<(String, bool, usize)> {
     let name: String = held[from..at].iter().collect();
     match end {
         Some('}') => Ok((name, true, at + 1)),
-        None => refused("ValueError: expected '}' before end of string"),
+        None => refused(NO_FORMAT),
         _ => specification(held, at).map(|(empty, next)| (name, empty, next)),
     }
 }
@@ -77,13 +79,13 @@ fn specification(held: &[char], at: usize) -> Result<(bool, usize)> {
     let converted = held[at] == '!';
     if converted {
         if from >= held.len() {
-            return refused("ValueError: end of string while looking for conversion specifier");
+            return refused(NO_FORMAT);
         }
         from += 1;
         match held.get(from) {
             Some('}') => return Ok((false, from + 1)),
             Some(':') => from += 1,
-            Some(_) => return refused("ValueError: expected ':' after conversion specifier"),
+            Some(_) => return refused(NO_FORMAT),
             None => {}
         }
     }
@@ -94,7 +96,7 @@ fn specification(held: &[char], at: usize) -> Result<(bool, usize)> {
             return Ok((!converted && next == from, next + 1));
         }
     }
-    refused("ValueError: unmatched '{' in format spec")
+    refused(NO_FORMAT)
 }
 
 fn is_number(name: &str) -> bool {
@@ -119,6 +121,6 @@ fn argument<'g>(name: &str, automatic: &mut usize, given: &'g Arguments) -> Resu
     };
     match found {
         Some(value) => Ok(value),
-        None => refused(format!("LookupError: the format field '{}'", name)),
+        None => refused(format!("LookupError: the format field {}", quoted(name))),
     }
 }

@@ -199,7 +199,8 @@ fn removed(text: &Text, given: &Arguments, front: bool) -> Result<Value> {
 
 fn replace(text: &Text, given: &Arguments, run: &mut Run) -> Result<Value> {
     let [old, new, count] = given.placed()?;
-    let (old, new) = (text_of(old, "old")?, text_of(new, "new")?);
+    let (old, new) = (required(old, "old")?, required(new, "new")?);
+    let (old, new) = (text_of(Some(old), "old")?, text_of(Some(new), "new")?);
     replaced(text, &old, &new, place(count, -1)?, run).map(Value::Text)
 }
 
