@@ -13,6 +13,7 @@ from trlm_lab.base.records import SOUND, CaseComparison, Outcome
 from trlm_lab.base.records.outcome import worst
 from trlm_lab.flows.evidence_graph import EvidenceGraph
 from trlm_lab.flows.plan import RunPlan
+from trlm_lab.flows.template_outcomes import outcomes
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,15 @@ def _source(graph: EvidenceGraph, tree: str, evidence: Sequence[str]) -> list[Cl
 
 def _judged_cases(graph: EvidenceGraph, evidence: Sequence[str]) -> list[Any]:
     """The judged suite: what the oracle behind the probe was given."""
-    probes = [e for e in evidence if graph.node(e).type == "probe"]
-    return [c for p in probes[:1] for c in graph.suite(graph.child(p, "oracle_run"))]
+    runs = [run for e in evidence for run in _watched(graph, e)]
+    return [c for run in runs[:1] for c in graph.suite(run)]
+
+
+def _watched(graph: EvidenceGraph, node_id: str) -> list[str]:
+    """The oracle run behind the probe of its hooks; nothing for another node."""
+    if graph.node(node_id).type != "probe":
+        return []
+    return graph.children(node_id, "oracle_run")
 
 
 def _configuration(graph: EvidenceGraph, config: str, _: Sequence[str]) -> list[Claim]:
@@ -116,9 +124,26 @@ def _match(holding: bool) -> Outcome:
 
 def _probe(graph: EvidenceGraph, probe: str, _: Sequence[str]) -> list[Claim]:
     facts = graph.node(probe).metadata
+    if "rendered_blob" in facts:
+        return _templates(graph, probe)
     return [Claim("C8 logits", "the oracle's hooks change no bit", "torch", "",
                   _match(facts["plain"] == facts["watched"]),
                   "logits with every checkpoint captured and without", probe)]  # fmt: skip
+
+
+_RENDERED = "rendered bytes are the source's, owners the reference's"
+
+
+def _templates(graph: EvidenceGraph, probe: str) -> list[Claim]:
+    rows = outcomes(graph.value(probe, "rendered_blob"))
+    return [Claim("C2 template", _RENDERED, e, "", o, detail, probe) for e, o, detail in rows]
+
+
+def _uncompiled(graph: EvidenceGraph, node_id: str, _: Sequence[str]) -> list[Claim]:
+    """A template outside the subset: no engine of ours renders it."""
+    code = graph.value(node_id, "refusal_blob")["code"]
+    return [Claim("C2 template", _RENDERED, "source", "", Outcome.NOT_SUPPORTED,
+                  f"the template does not compile: {code}", node_id)]  # fmt: skip
 
 
 def _comparison(graph: EvidenceGraph, node_id: str, _: Sequence[str]) -> list[Claim]:
@@ -191,6 +216,7 @@ _CLAIMS: dict[str, Callable[[EvidenceGraph, str, Sequence[str]], list[Claim]]] =
     "effective_config": _configuration,
     "inspection": _artifact,
     "probe": _probe,
+    "template_source": _uncompiled,
     "comparison": _comparison,
     "observation": _failure,
     "secret_scan": _secrets,

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from trlm_lab.flows.claim_rows import Claim, claims_of, holds
 from trlm_lab.flows.evidence_graph import EvidenceGraph
 from trlm_lab.flows.execution import Failed
+from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.secrets import scan_evidence
+from trlm_lab.flows.template_claims import template_probe, template_table
 
 if TYPE_CHECKING:
     from trlm_lab.flows.run import Run
@@ -24,12 +26,13 @@ def claims(run: Run) -> list[Claim]:
 def evidence_of(run: Run) -> list[str]:
     """The nodes that the claims are read from, in order of level; last, the scan of them all."""
     evidence = _evidence(run)
-    return [*evidence, scan_evidence(run, evidence)]
+    return [*evidence, scan_evidence(run, evidence), *_uncompiled(run)]
 
 
 def _evidence(run: Run) -> list[str]:
     return [
         run.source.nodes["source_tree"],
+        *_rendered(run),
         run.described.nodes["effective_config"],
         *(packed.nodes["inspection"] for packed in run.packed.values()),
         run.hooks_node,
@@ -37,6 +40,23 @@ def _evidence(run: Run) -> list[str]:
         *(judged.node for judged in run.judged.values()),
         *(_failure_node(run, failed) for failed in run.failures),
     ]
+
+
+def _rendered(run: Run) -> list[str]:
+    """The table of rendered conversations, where the template compiles."""
+    node = run.template_node
+    if not node or run.ws.store.get(node).type != "template_ir":
+        return []
+    store, root, engines = run.ws.store, run.source.root, run.plan.exact
+    inputs = {"template": node, "engines": list(engines), "package": package_sha256()}
+    table = run.ws.once("rendered", inputs, lambda: template_table(store, root, node, engines))
+    return [template_probe(store, node, table)]
+
+
+def _uncompiled(run: Run) -> list[str]:
+    """A template that does not compile stands where templates stand, behind everything else."""
+    node = run.template_node
+    return [node] if node and run.ws.store.get(node).type == "template_source" else []
 
 
 def _failure_node(run: Run, failed: Failed) -> str:
@@ -61,7 +81,9 @@ def _graph(run: Run) -> EvidenceGraph:
 
 def promote(run: Run, rows: Sequence[Claim]) -> str:
     """Write the promotion node: the conjunction of the claims, each with its evidence."""
-    children = list(dict.fromkeys(claim.evidence for claim in rows))
+    found = dict.fromkeys(claim.evidence for claim in rows)
+    # The template itself stands last, also where it is the evidence of a claim.
+    children = [child for child in found if child != run.template_node]
     if run.planted is not None:
         children.append(run.planted.node)
     if run.template_node:

@@ -60,12 +60,18 @@ class Planned:
     def _of(self, node_type: str) -> list[str]:
         return self.graph.children(self.node_id, node_type)
 
+    def _watched(self) -> list[str]:
+        """The oracle runs behind probes of hooks."""
+        probes = self._of("probe")
+        return [run for probe in probes for run in self.graph.children(probe, "oracle_run")]
+
     def _fail(self, code: str, detail: str) -> None:
         self.dossier.fail(code, self.node_id, detail)
 
     def _source(self) -> None:
-        for node_type in ("source_tree", "effective_config", "probe"):
+        for node_type in ("source_tree", "effective_config"):
             self._count([node_type] * len(self._of(node_type)), [node_type])
+        self._count(["probe"] * len(self._watched()), ["probe"])
         config = self.graph.child(self.node_id, "effective_config")
         acquisition = self.graph.child(config, "acquisition")
         if self.graph.child(acquisition, "source_tree") != self.graph.child(
@@ -150,8 +156,8 @@ class Planned:
             check_suite(self.dossier, run, self.plan.calibration, self.plan.calibration_digest)
         for run in dict.fromkeys(self.oracles):
             check_suite(self.dossier, run, self.plan.judged, self.plan.judged_digest)
-        for probe in self._of("probe"):
-            if self.oracles and self.graph.child(probe, "oracle_run") not in self.oracles:
+        for run in self._watched():
+            if self.oracles and run not in self.oracles:
                 self._fail("EVIDENCE_FOREIGN", "the probe is of an oracle that judged nothing")
 
     def _faults(self) -> None:

@@ -9,6 +9,7 @@ from trlm_lab.base import canon
 from trlm_lab.base.document_names import documents
 from trlm_lab.base.records.tokenizer_profile import TokenizerProfile
 from trlm_lab.flows.verification_dossier import Dossier
+from trlm_lab.flows.verification_rendered import check_rendered
 from trlm_lab.flows.verification_templates import check_template_ir, check_template_source
 
 
@@ -101,6 +102,9 @@ def _inspection(dossier: Dossier, node_id: str) -> None:
 def _probe(dossier: Dossier, node_id: str) -> None:
     """The logits that were watched are those of the oracle's own trace of that case."""
     graph = dossier.graph
+    if "rendered_blob" in graph.node(node_id).metadata:
+        check_rendered(dossier, node_id)
+        return
     case_id = graph.node(node_id).metadata["case_id"]
     label = graph.label(graph.child(node_id, "oracle_run"))
     held = [

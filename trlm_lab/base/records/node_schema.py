@@ -186,6 +186,7 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
     "trace": (Shape(_RUN, f"artifact {_ENGINE_CASES}"),),
     "probe": (
         Shape({"probe": "text", "case_id": "text", "plain": ID, "watched": ID}, "oracle_run"),
+        Shape({"probe": "text", "rendered_blob": BLOB}, "template_ir"),
     ),
     "tolerance_policy": (
         Shape({"policy_id": ID, "policy_blob": BLOB}, "oracle_run"),
@@ -257,7 +258,7 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
     "promotion": (
         Shape(
             {"claims_blob": BLOB, "holds": "flag"},
-            "source_tree effective_config ledger|inspection* probe comparison* observation*"
+            "source_tree probe? effective_config ledger|inspection* probe comparison* observation*"
             " secret_scan? fault_run? template_ir|template_source?",
         ),
     ),
