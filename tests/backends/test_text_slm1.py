@@ -35,7 +35,7 @@ READERS: dict[bytes, Callable[[bytes], Tokenizer]] = {
     b"BTOK": lambda data: btok_tokenizer(read_btok(data)),
     b"BPE1": lambda data: bpe1_tokenizer(read_bpe1(data)),
 }
-SEEDS = range(8)
+SEEDS = range(6)
 
 
 def reference(data: bytes) -> Tokenizer:
@@ -103,9 +103,9 @@ def test_ids_offsets_and_bytes(text_host: Host, name: str) -> None:
     wanted, draw = reference(SOURCES[name]), random.Random(name)
     specials = [id for text, id in wanted.model.ids.items() if text.endswith("> ")]
     pieces = [wanted.decode([id]).text for id in wanted.model.ids.values()]
-    mixed = ["".join(draw.choices(pieces, k=9)) for _ in range(12)]
+    mixed = ["".join(draw.choices(pieces, k=9)) for _ in range(8)]
     with AbiTokenizer(text_host, SOURCES[name]) as ours:
-        for text in [*sample_texts(20, draw.randrange(99), ("<bos> ", "<unk>")), *mixed]:
+        for text in [*sample_texts(12, draw.randrange(99), ("<bos> ", "<unk>")), *mixed]:
             require_same(ours, wanted, text, draw)
         ids = [*wanted.encode("hello <eos> w\xe9").ids, *specials, *specials]
         draw.shuffle(ids)
@@ -116,7 +116,7 @@ def test_ids_offsets_and_bytes(text_host: Host, name: str) -> None:
 
 def test_long_texts(text_host: Host) -> None:
     with AbiTokenizer(text_host, SOURCES["words"]) as ours:
-        for text in ("a" * 100_000, "hello" * 20_000, "\xe9" * 50_000):
+        for text in ("a" * 30_000, "hello" * 5_000, "\xe9" * 10_000):
             ids = ours.encode(text.encode(), add_special_tokens=True)[0].tolist()
             assert ids == small().encode(text.encode())
 
@@ -129,7 +129,7 @@ def test_the_vocabulary_of_a_real_model(text_host: Host, smollm2_snapshot: Path)
     wanted = bpe1_tokenizer(source)
     with AbiTokenizer(text_host, write_bpe1(source)) as ours:
         assert ours.block == write_tok2(wanted)
-        for text in sample_texts(40, 9):
+        for text in sample_texts(12, 9):
             require_same(ours, wanted, text, random.Random(text))
 
 
@@ -189,7 +189,7 @@ changes = st.lists(
 
 @pytest.mark.slow
 def test_changed_bytes(text_host: Host) -> None:
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=200, deadline=None)
     @given(name=st.sampled_from([*SOURCES]), changes=changes)
     def agreed(name: str, changes: list[tuple[int, bytes]]) -> None:
         data = bytearray(SOURCES[name])
