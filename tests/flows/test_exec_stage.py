@@ -11,11 +11,13 @@ from trlm_lab.errors import (
     DirectoryDiffersError,
     DirectoryForeignError,
     PathMissingError,
+    ReviewedUnusedError,
     SubjectMissingError,
 )
 from trlm_lab.flows.exec_stage import ExecRequest, execute_backend
 from trlm_lab.flows.packing import Packed
 from trlm_lab.flows.progress import Board
+from trlm_lab.flows.reviewed_files import Reviewed
 from trlm_lab.traces import SafetensorsTrace
 
 pytestmark = pytest.mark.xdist_group("flows")
@@ -102,6 +104,17 @@ def test_what_a_killed_exec_left_goes(request_here: ExecRequest) -> None:
     (leftover / "a.safetensors").write_text("half")
     execute_backend(request_here, QUIET)
     assert listing(request_here.out) == ["a.safetensors", "b.safetensors", "report.json"]
+
+
+def test_what_was_reviewed_about_a_source_is_not_passed_over(
+    request_here: ExecRequest, tmp_path: Path
+) -> None:
+    profile = tmp_path / "profile.json"
+    profile.write_text('{"schema": "trlm.tree_profile.v1", "exceptions": []}')
+    reviewed = Reviewed(tree_profile=profile)
+    with pytest.raises(ReviewedUnusedError, match=r"profile\.json: .* reference runs a `\.slm`"):
+        execute_backend(replace(request_here, reviewed=reviewed), QUIET)
+    assert not request_here.out.exists()
 
 
 def test_inputs_must_exist(request_here: ExecRequest) -> None:

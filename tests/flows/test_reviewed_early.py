@@ -40,7 +40,18 @@ def broken(kind: str, path: Path) -> Path:
 
 @pytest.mark.parametrize("option", CODES)
 @pytest.mark.parametrize(
-    "kind", ["missing", "folder", "pipe", "huge", "loop", "{", "{}", "[]", LONG_INTEGER]
+    "kind",
+    [
+        "missing",
+        "folder",
+        "pipe",
+        "huge",
+        "loop",
+        "{",
+        "{}",
+        "[]",
+        pytest.param(LONG_INTEGER, id="long"),
+    ],
 )
 def test_a_run_refuses_it_before_it_has_a_directory(
     option: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

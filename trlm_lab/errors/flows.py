@@ -80,6 +80,14 @@ class SubjectMissingError(UsageError):
     fix = "give --model DIR or --artifact FILE"
 
 
+class ReviewedUnusedError(UsageError):
+    """Reviewed files about a source for a command that reads none."""
+
+    code = "REVIEWED_UNUSED"
+    rule = "what was reviewed is about a source, and {engine} runs a `.slm`"
+    fix = "leave the reviewed files out, or give --model without --artifact"
+
+
 class NpzUnreadableError(Refused):
     """An operand file that is no archive of plain arrays."""
 

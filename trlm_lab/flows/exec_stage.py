@@ -68,6 +68,7 @@ def execute_backend(request: ExecRequest, board: Board) -> dict[str, Any]:
         SubjectMissingError: neither a model directory nor an artifact is given.
         PathMissingError: one that is given does not exist.
         DirectoryForeignError, DirectoryDiffersError: `out` holds something else.
+        ReviewedUnusedError: reviewed files, and no source is run.
         Refused: the model breaks a rule of sources; no engine was started.
     """
     if request.model is None and request.artifact is None:
@@ -197,6 +198,7 @@ def _subject(request: ExecRequest, settled: Settled, board: Board) -> Subject:
     """
     reads_model = needs_model_dir(request.engine)
     if request.artifact is not None and not reads_model:
+        settled.require_none(request.engine)
         return Subject(artifact=request.artifact)
     with tempfile.TemporaryDirectory() as scratch:
         ws = settled.workspace(Path(scratch), board)

@@ -138,6 +138,7 @@ def judge(
     Raises:
         GoldenError, GoldenJudgeError: a container is unsound, or cannot judge this engine.
         SubjectMissingError: the engine reads what is not given.
+        ReviewedUnusedError: reviewed files, and no source is run.
         Refused: the model breaks a rule of sources; no engine was started.
     """
     cases = [vectors_of(directory) for directory in golden_directories(path)]
@@ -158,6 +159,7 @@ def _opened(
     settled = read_reviewed(reviewed)
     if not needs_model_dir(engine):
         path = _given(artifact, engine)
+        settled.require_none(engine)
         return Opened(Subject(artifact=path), canon.content_id(inspect(path).config))
     spec = f"dir:{_given(model, engine)}"
     with tempfile.TemporaryDirectory() as scratch:

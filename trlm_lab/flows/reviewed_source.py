@@ -11,6 +11,7 @@ from trlm_lab.describe import Resolution, parse_resolution
 from trlm_lab.errors import (
     LicenceDecisionError,
     ResolutionFileError,
+    ReviewedUnusedError,
     SecretExceptionsError,
     TreeProfileError,
     TrlmError,
@@ -34,6 +35,11 @@ class Settled:
     def named_in(self, plan: RunPlan) -> RunPlan:
         """The plan with the SHA-256 of every file."""
         return replace(plan, **self.files.ids())
+
+    def require_none(self, engine: str) -> None:
+        """Nothing was reviewed, since the engine runs no source. Raises ReviewedUnusedError."""
+        for file in self.files:
+            raise ReviewedUnusedError(where=str(file.path), engine=engine)
 
     def workspace(self, out: Path, board: Board) -> Workspace:
         """A workspace in which a source is acquired and described as a person reviewed it."""
