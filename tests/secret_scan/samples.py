@@ -94,6 +94,18 @@ SECRETS: dict[str, bytes] = {
     "hex under a key that names nothing": record(token=HEX[:40]),
     "hex under a password": document({"password": HEX}),
     "base64 without a name": text(f"value {LETTERS}{LETTERS[::-1]}"),
+    "base64 behind an equals sign": text(f"setting={LETTERS}{LETTERS[::-1]}"),
+    "an access key in lower case": text(f"aws_secret_access_key={AWS_SECRET}"),
+    # Keys and files of other programs.
+    "PuTTY's key": text("PuTTY-User-Key-" + "File-2: ssh-rsa"),
+    "an encrypted key": text("-----BEGIN ENCRYPTED " + "PRIVATE KEY-----"),
+    "Databricks": text("dapi" + HEX[:32]),
+    "New Relic": text("NRAK-" + "QWJ7ZPL3MX5VN2RT8YK4C6D9B1F"),
+    "netrc": text(f"machine h.test login ada password {PLAIN}"),
+    "a header with a key": text(f"x-api-key: {HEX[:32]}"),
+    # Personal data.
+    "another's home": text("~ada/models/config.json"),
+    "letters beyond ASCII": text("jürgen@müller.de"),
     "a token on a public host": text(f"https://huggingface.co/a/{HUB}"),
     "a token beside a placeholder": text(f"export HF_TOKEN=hf_xxxxxxxx # was {HUB}"),
 }
@@ -149,6 +161,11 @@ INNOCENTS: dict[str, bytes] = {
     "an address to fill in": text("https://<user>:<password>@h.test/"),
     "an address of words": text("postgres://user:password@localhost/db"),
     "a sequence": document({"secret": "1234567890"}),
+    # Paths and times.
+    "one's own home": text("see ~/models and ~5/10"),
+    "a short name of DOS": text("C:/DOCUME~1/x"),
+    "a login in prose": text("After the login a password is asked for"),
+    "a mention in a script without spaces": text("请看@某某.com"),
     # Words.
     "prose": text("The password must never be written down; a secret is kept by one."),
     "a key in prose": text("Set the API key: it stands in your settings, under tokens."),

@@ -19,6 +19,8 @@ _WORDS = re.compile(
 _REFERENCE = re.compile(r"\$|%\w+%\Z|os\.environ|process\.env|getenv|getpass|\w+\(.*\)\Z")
 #: What a text is written before; the form of a request's header is one of it.
 _BEFORE = re.compile(r"\A(?:[a-z]{2,8}[_-])+(?=[^_-])|\A(?:basic|bearer|token)\s+", re.IGNORECASE)
+#: A shorter rest is part of a name (the version in PuTTY's header), no value of its own.
+_SHORTEST_BARE = 3
 
 _NAMES = (
     r"commit|revision|rev|sha-?(?:1|224|256|384|512)?(?:sum)?|md5(?:sum)?|checksum|digest|hash"
@@ -49,6 +51,8 @@ def is_placeholder(match: str) -> bool:
 
     text = re.split(r"[= ]", match)[-1] if match.startswith("-") else match
     bare = _BEFORE.sub("", text)
+    if len(bare) < _SHORTEST_BARE:
+        bare = text
     return (
         _EXAMPLE.search(text) is not None
         or _WORDS.fullmatch(bare) is not None

@@ -32,6 +32,9 @@ _TOKENS = {
         r"[^\s:\"'$-][^\s:\"']*:(?P<curl>[^\s\"']{4,})"
     ),
     "GitHub Fine-grained Token": r"\bgithub_pat_[A-Za-z0-9_]{36,}",
+    "Databricks Token": r"\bdapi[0-9a-f]{32}(?![0-9a-f])",
+    "New Relic Key": r"\bNRAK-[A-Z0-9]{27}\b",
+    "Encrypted Private Key": r"BEGIN ENCRYPTED (?:PRIVATE )KEY",
 }
 #: What only its place tells: after a user in an address, as a parameter of one, after a header's
 #: name, after a variable's. Sources: RFC 3986 section 3.2.1, RFC 7235, RFC 6750.
@@ -45,7 +48,10 @@ _PLACES = {
     "Authorization Header": (
         r"(?i)\bauthorization[\"'`]?\s*[:=]\s*[\"'`]?(?:basic|bearer|token)\s+"
         r"(?P<secret>[A-Za-z0-9+/._~-]{8,}=*)"
+        r"|(?i:\bx-(?:api|auth|access)-(?:key|token))[\"'`]?\s*:\s*[\"'`]?"
+        r"(?P<key>[A-Za-z0-9+/._~-]{16,}=*)"
     ),
+    "Netrc Password": r"\blogin\s+\S+\s+password\s+(?P<secret>\S{4,})",
     "Environment Secret": (
         r"\b(?:[A-Z][A-Z0-9]*_)*(?:PASSWORD|PASSWD|SECRET|API_?KEY|ACCESS_KEY|PRIVATE_KEY"
         r"|SECRET_KEY|(?:ACCESS|API|AUTH|BOT|GH|GITHUB|GITLAB|HF|HUB|NPM|PYPI)_TOKEN)=[\"']?"
@@ -62,12 +68,17 @@ _NAMES = (
 _SHORTEST_VALUE = 6
 _SHORTEST_PART = 4
 _ALL_HEX = re.compile(r"[0-9a-fA-F]{32,}")
+#: Latin, Greek and Cyrillic; scripts without spaces would join the words before an at sign to it.
+_LETTERS = "A-Za-zÀ-ÖØ-öø-ɏͰ-ӿ"
 #: Reserved names (RFC 2606) belong to nobody.
 _EMAIL = (
-    r"\b[A-Za-z0-9._%+-]{1,64}@(?!(?:[a-z0-9-]+\.)*example\.)"
-    r"(?:[A-Za-z0-9-]{1,63}\.){1,8}(?!test\b|invalid\b|localhost\b)[A-Za-z]{2,24}\b"
+    rf"\b[{_LETTERS}0-9._%+-]{{1,64}}@(?!(?:[a-z0-9-]+\.)*example\.)"
+    rf"(?:[{_LETTERS}0-9-]{{1,63}}\.){{1,8}}(?!test\b|invalid\b|localhost\b)[{_LETTERS}]{{2,24}}\b"
 )
-_HOME = r"(?:/(?:home|Users)/[A-Za-z0-9._-]+|/root(?=/)|[A-Za-z]:\\+Users\\+[A-Za-z0-9._-]+)"
+_HOME = (
+    r"(?:/(?:home|Users)/[A-Za-z0-9._-]+|/root(?=/)|[A-Za-z]:\\+Users\\+[A-Za-z0-9._-]+"
+    r"|(?<![\w/~])~[a-z_][a-z0-9_-]{1,31}(?=/))"
+)
 PERSONAL = {"E-mail Address": _EMAIL, "Home Directory": _HOME}
 
 #: Bits a character above which a run of characters is no word: detect-secrets' own defaults.
@@ -76,9 +87,9 @@ _BASE64_BITS = 4.5
 #: Paths and names are short words between separators; random text rarely breaks so often.
 _RUN = 16
 _HEX = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{32,}(?![0-9A-Za-z])")
-_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{24,512}={0,2}(?![A-Za-z0-9+/_=-])")
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,512}={0,2}(?![A-Za-z0-9+/_=-])")
 
-RULES_VERSION = 3
+RULES_VERSION = 4
 
 
 @cache
