@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.flows.conftest import SmallRun
-from trlm_lab.errors import ResolutionUnmatchedError
+from trlm_lab.errors import ConflictError, ResolutionUnmatchedError
+from trlm_lab.flows.acquisition import acquire_source, admit_source
 from trlm_lab.flows.cli.app import run
 from trlm_lab.flows.conformance import conform
 from trlm_lab.flows.occupancy import occupied
@@ -17,6 +18,7 @@ from trlm_lab.flows.plan import PLAN_FILE, RunPlan
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.reviewed_files import Reviewed
 from trlm_lab.flows.verification import verify_directory
+from trlm_lab.flows.workspace import Workspace
 
 pytestmark = pytest.mark.xdist_group("flows")
 PLAN = RunPlan(source="synthetic:llama-small", judged="small-judged",
@@ -84,6 +86,21 @@ def test_an_earlier_run_stays_sealed(small_run: SmallRun, unmatched: Path, tmp_p
     }
     assert not (copy / "reviewed").exists()
     assert verify_directory(copy).findings == []
+
+
+def test_a_reopened_run_speaks_of_what_it_ran_on(raw_model: Path, tmp_path: Path) -> None:
+    """The framework contradicts the changed files: they were acquired, and then refused."""
+    spec, out = f"dir:{raw_model}", tmp_path / "run"
+    ran, _ = admit_source(Workspace(out), spec)
+    config, generation = raw_model / "config.json", raw_model / "generation_config.json"
+    declared = json.loads(config.read_bytes())
+    del declared["eos_token_id"]
+    config.write_text(json.dumps(declared))
+    generation.write_text(json.dumps({**json.loads(generation.read_bytes()), "eos_token_id": 5}))
+    with pytest.raises(ConflictError):
+        admit_source(Workspace(out), spec)
+    reopened = acquire_source(Workspace(out, trusted=True), spec)
+    assert reopened.snapshot.snapshot_id == ran.snapshot.snapshot_id
 
 
 @pytest.mark.parametrize("keeps", [True, False])

@@ -21,10 +21,11 @@ from trlm_lab.flows.workspace import Workspace
 
 @dataclass(frozen=True)
 class Source:
-    """An acquired source with the ids of its receipt nodes by name."""
+    """An acquired source with the ids of its receipt nodes by name; `spec` is what it was named."""
 
     snapshot: Snapshot
     nodes: dict[str, str] = field(default_factory=dict)
+    spec: str = ""
 
     @property
     def root(self) -> Path:
@@ -78,7 +79,7 @@ def acquire_source(ws: Workspace, spec: str) -> Source:
         "acquisition", {"pin": snapshot.pin.spelled}, [tree, provenance, decision]
     )
     nodes = {"source_tree": tree, "provenance": provenance, "acquisition": acquisition}
-    return Source(snapshot, nodes)
+    return Source(snapshot, nodes, spec)
 
 
 def admit_source(ws: Workspace, spec: str) -> tuple[Source, Described]:
@@ -97,16 +98,14 @@ def _acquired(ws: Workspace, spec: str) -> Snapshot:
     download = f" ({size / 1e6:.0f} MB to download)" if size else ""
     ws.board.say(f"acquire {spec}{download}")
     approve = approval(ws.resolutions)
-    snapshot = acquire(spec, progress=ws.board.report, approve=approve, rules=ws.rules)
-    if snapshot.root.parent == snapshots_root():
-        ws.remember("source", {"spec": spec}, [snapshot.root.name, snapshot.snapshot_id])
-    return snapshot
+    return acquire(spec, progress=ws.board.report, approve=approve, rules=ws.rules)
 
 
 def _known(ws: Workspace, spec: str) -> Snapshot | None:
     """The snapshot that the run in this directory acquired, where the cache still has it.
 
     A branch may have moved since, a directory changed: a reopened run speaks of what it ran on.
+    What was acquired and then refused, it did not run on.
     """
     folder, snapshot_id = ws.recall("source", {"spec": spec}) or ("", "")
     root = snapshots_root() / folder
@@ -114,6 +113,12 @@ def _known(ws: Workspace, spec: str) -> Snapshot | None:
         return None
     snapshot = verify_snapshot(root, ws.board.report)
     return snapshot if snapshot.snapshot_id == snapshot_id else None
+
+
+def _remember(ws: Workspace, source: Source) -> None:
+    snapshot = source.snapshot
+    if source.spec and not ws.trusted and snapshot.root.parent == snapshots_root():
+        ws.remember("source", {"spec": source.spec}, [snapshot.root.name, snapshot.snapshot_id])
 
 
 def describe_source(ws: Workspace, source: Source) -> Described:
@@ -126,6 +131,7 @@ def describe_source(ws: Workspace, source: Source) -> Described:
         "resolutions": [r.to_map() for r in ws.resolutions],
     }
     row = ws.once("described", inputs, lambda: _describe(ws, source))
+    _remember(ws, source)
     defaults = SourceDefaults(
         row["framework"], tuple(SourceDefault(n, json.loads(v), o) for n, v, o in row["values"])
     )
