@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from trlm_lab.acquire import acquire
-from trlm_lab.errors import ConflictError, GgufFieldError
+from trlm_lab.acquire.gguf_file import read_gguf
+from trlm_lab.acquire.gguf_tensors import HeadShape, planned_tensors
+from trlm_lab.errors import ConflictError, GgufFieldError, GgufTensorError
 from trlm_lab.flows.checking import approval, check_path
 
 Make = Callable[..., Any]
@@ -57,3 +59,54 @@ def test_a_size_out_of_range_is_refused_with_its_range(small_gguf: Make, key: st
     (finding,) = check_path(file.path)["findings"]
     assert (finding["code"], key in finding["detail"]) == ("GGUF_FIELD", True)
     assert "is not an integer from 1 to" in finding["detail"]
+
+
+COUNT, GROUPS = "llama.attention.head_count", "llama.attention.head_count_kv"
+WIDTH, ROTATED = "llama.attention.key_length", "llama.rope.dimension_count"
+#: Keys that the tensors deny (4 query and 2 key heads of 16, a width of 64, 96 in the MLP, 262
+#: tokens), and the key that is blamed.
+DENIED: dict[str, tuple[dict[str, int], str]] = {
+    "the width of the MLP": ({"llama.feed_forward_length": 100}, "llama.feed_forward_length"),
+    "the width of the model": ({"llama.embedding_length": 128}, "llama.embedding_length"),
+    "fewer tokens": ({"llama.vocab_size": 261}, "llama.vocab_size"),
+    "fewer query heads": ({COUNT: 2}, GROUPS),
+    "query heads of no whole width": ({COUNT: 6, GROUPS: 2}, COUNT),
+    "query heads of odd width": ({COUNT: 64, GROUPS: 32}, "llama.embedding_length"),
+    "one key head": ({GROUPS: 1}, GROUPS),
+    "a key head for each query": ({GROUPS: 4}, GROUPS),
+    "groups of no whole size": ({GROUPS: 3}, GROUPS),
+    "wider heads": ({WIDTH: 32}, WIDTH),
+    "narrower heads": ({WIDTH: 8, "llama.attention.value_length": 8}, WIDTH),
+    "values of another width": ({WIDTH: 16, "llama.attention.value_length": 32},
+                                "llama.attention.value_length"),
+    "a part of each head rotated": ({ROTATED: 8}, ROTATED),
+    "more than a head rotated": ({ROTATED: 32}, ROTATED),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DENIED)
+def test_a_key_that_the_tensors_deny_is_refused_before_any_row_moves(
+    small_gguf: Make, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys, blamed = DENIED[name]
+    file = small_gguf(drop=set(keys), extra=keys)
+    (finding,) = check_path(file.path)["findings"]
+    assert (finding["code"], finding["where"]) == ("GGUF_FIELD", "small.gguf")
+    assert finding["detail"].startswith(f"{blamed}: "), finding
+    monkeypatch.setattr("trlm_lab.acquire.gguf_tensors.source_rows", None)
+    with pytest.raises(GgufFieldError, match=blamed):
+        acquire(f"gguf:{file.path}")
+
+
+def test_a_width_that_is_stated_and_kept_is_no_conflict(small_gguf: Make) -> None:
+    keys = {WIDTH: 16, "llama.attention.value_length": 16, ROTATED: 16}
+    file = small_gguf(extra=keys)
+    assert check_path(file.path)["verdict"] == "accept"
+    provenance = acquire(f"gguf:{file.path}").provenance
+    assert provenance["documents"]["config.json"]["keys"]["head_dim"] == WIDTH
+
+
+def test_a_matrix_of_other_heads_is_never_put_in_order(small_gguf: Make) -> None:
+    file = read_gguf(small_gguf().path)
+    with pytest.raises(GgufTensorError, match="not the rows of 4 heads of width 8"):
+        planned_tensors(file, 2, HeadShape(4, 2, 8))

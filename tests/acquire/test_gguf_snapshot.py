@@ -140,7 +140,7 @@ def test_another_architecture_is_refused_by_name(small_gguf: Make) -> None:
     [
         ({"extra": {"llama.expert_count": 8}}, "llama.expert_count"),
         ({"extra": {"llama.rope.scaling.type": "yarn"}}, "'yarn'"),
-        ({"extra": {"llama.rope.dimension_count": 8, "llama.attention.key_length": 16}}, "partial"),
+        ({"extra": {"llama.rope.dimension_count": 8, "llama.attention.key_length": 16}}, "8 of 16"),
         ({"extra": {"llama.vocab_size": 7}}, "token_embd.weight"),
         ({"extra": {"strange.key": 1}}, "no known namespace"),
         ({"drop": {"llama.block_count"}}, "missing"),
@@ -188,7 +188,7 @@ def test_heads_that_do_not_divide_are_refused(small_gguf: Make) -> None:
     place = raw.index(b"llama.attention.head_count_kv") + len(b"llama.attention.head_count_kv") + 4
     raw[place] = 5
     file.path.write_bytes(bytes(raw))
-    with pytest.raises(errors.GgufTensorError, match="5 heads"):
+    with pytest.raises(errors.GgufFieldError, match="5 key/value heads do not divide 4"):
         acquire(f"gguf:{file.path}")
 
 

@@ -28,6 +28,9 @@ _CHECKED = {
     "attention.layer_norm_rms_epsilon", "attention.key_length", "attention.value_length",
     "rope.dimension_count", "rope.freq_base", "rope.scaling.type",
 }  # fmt: skip
+#: Both give the width of a head. The rotated share is no such key: it can only equal the width.
+_WIDTHS = ("llama.attention.key_length", "llama.attention.value_length")
+_ROTATED = "llama.rope.dimension_count"
 #: The runtime's own value where an old file does not give the key.
 _ABSENT_ROPE_BASE = 10000.0
 
@@ -57,9 +60,9 @@ def llama_config(file: GgufFile) -> ConvertedConfig:
     for key, target in _SIZES.items():
         values[target], origins[target] = _size(file, key)
     _add_floats(file, values, origins)
+    _require_groups(file, values)
     _add_head_dim(file, values, origins)
     _add_architecture(file, values, origins)
-    _require_embedding(file, values)
     return ConvertedConfig(values, origins)
 
 
@@ -114,26 +117,48 @@ def _add_floats(file: GgufFile, values: dict[str, Any], origins: dict[str, str])
 
 
 def _add_head_dim(file: GgufFile, values: dict[str, Any], origins: dict[str, str]) -> None:
-    heads, hidden = values["num_attention_heads"], values["hidden_size"]
-    stated = {
-        key: file.fields[key].value
-        for key in ("llama.attention.key_length", "llama.attention.value_length",
-                    "llama.rope.dimension_count")
-        if key in file.fields
-    }  # fmt: skip
-    value = next(iter(stated.values()), hidden // heads)
-    for key, other in stated.items():
-        if other != value:
-            detail = (
-                f"{other} beside a head dimension of {value}; partial rotation is not supported"
-            )
-            raise GgufFieldError(where=file.path.name, key=key, detail=detail)
+    """The width of a head: stated, or the share of one head in the width of the model."""
+    value, place = _stated_width(file)
+    if not place:
+        value, place = _shared_width(file, values), "hidden_size / num_attention_heads"
     problem = CONFIG_BOUNDS["head_dim"].problem(value)
+    if not problem and value % 2:
+        problem = f"{value} is odd, RoPE rotates pairs of coordinates"
     if problem:
-        place = next(iter(stated), "") or "llama.embedding_length"
-        raise GgufFieldError(where=file.path.name, key=place, detail=f"head dimension: {problem}")
-    values["head_dim"] = value
-    origins["head_dim"] = next(iter(stated), "hidden_size / num_attention_heads")
+        key = place if place in file.fields else "llama.embedding_length"
+        raise GgufFieldError(where=file.path.name, key=key, detail=f"head dimension: {problem}")
+    rotated = file.fields.get(_ROTATED)
+    if rotated is not None and (rotated.value != value or isinstance(rotated.value, bool)):
+        detail = f"{rotated.value} of {value} coordinates ({place}); only whole heads are rotated"
+        raise GgufFieldError(where=file.path.name, key=_ROTATED, detail=detail)
+    values["head_dim"], origins["head_dim"] = value, place
+
+
+def _stated_width(file: GgufFile) -> tuple[Any, str]:
+    """What keys and values say about it, with the key; nothing, where neither is given."""
+    stated = [(file.fields[key].value, key) for key in _WIDTHS if key in file.fields]
+    for value, key in stated[1:]:
+        if value != stated[0][0]:
+            detail = f"{value} beside {stated[0][0]} in {stated[0][1]}"
+            raise GgufFieldError(where=file.path.name, key=key, detail=detail)
+    return stated[0] if stated else (None, "")
+
+
+def _shared_width(file: GgufFile, values: dict[str, Any]) -> int:
+    heads, hidden = values["num_attention_heads"], values["hidden_size"]
+    if hidden % heads:
+        key = "llama.attention.head_count"
+        detail = f"{heads} heads do not divide the width {hidden}, and no key gives that of a head"
+        raise GgufFieldError(where=file.path.name, key=key, detail=detail)
+    return int(hidden // heads)
+
+
+def _require_groups(file: GgufFile, values: dict[str, Any]) -> None:
+    heads, groups = values["num_attention_heads"], values["num_key_value_heads"]
+    if heads % groups:
+        key = "llama.attention.head_count_kv"
+        detail = f"{groups} key/value heads do not divide {heads} query heads"
+        raise GgufFieldError(where=file.path.name, key=key, detail=detail)
 
 
 def _add_architecture(file: GgufFile, values: dict[str, Any], origins: dict[str, str]) -> None:
@@ -143,12 +168,3 @@ def _add_architecture(file: GgufFile, values: dict[str, Any], origins: dict[str,
     values["tie_word_embeddings"] = "output.weight" not in file.tensors
     origins["tie_word_embeddings"] = "whether output.weight is absent"
     values["dtype"], origins["dtype"] = "float32", "tensors are dequantized to float32"
-
-
-def _require_embedding(file: GgufFile, values: dict[str, Any]) -> None:
-    tensor = file.tensors.get("token_embd.weight")
-    wanted = (values["vocab_size"], values["hidden_size"])
-    if tensor is None or tensor.shape != wanted:
-        got = "missing" if tensor is None else list(tensor.shape)
-        detail = f"token_embd.weight is {got}, the keys say {list(wanted)}"
-        raise GgufFieldError(where=file.path.name, key="llama.vocab_size", detail=detail)

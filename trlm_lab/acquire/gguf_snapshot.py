@@ -13,7 +13,8 @@ from typing import Any
 from trlm_lab.acquire.approval import Approve, approve_all
 from trlm_lab.acquire.gguf_file import GgufFile, GgufTensor, read_gguf
 from trlm_lab.acquire.gguf_llama import ConvertedConfig, llama_config
-from trlm_lab.acquire.gguf_tensors import TensorOrigin, planned_tensors
+from trlm_lab.acquire.gguf_shapes import require_shapes
+from trlm_lab.acquire.gguf_tensors import HeadShape, TensorOrigin, planned_tensors
 from trlm_lab.acquire.gguf_tokenizer import ConvertedTokenizer, converted_tokenizer
 from trlm_lab.acquire.progress import Progress, silent
 from trlm_lab.acquire.safetensors_writer import PlannedTensor, write_safetensors
@@ -95,9 +96,11 @@ def convert_gguf(
 def _planned(parts: Converted) -> tuple[dict[str, PlannedTensor], dict[str, TensorOrigin]]:
     values = parts.config.values
     layers: int = values["num_hidden_layers"]
-    planned, origins = planned_tensors(
-        parts.file, layers, values["num_attention_heads"], values["num_key_value_heads"]
+    require_shapes(parts.file, values, parts.config.origins)
+    heads = HeadShape(
+        values["num_attention_heads"], values["num_key_value_heads"], values["head_dim"]
     )
+    planned, origins = planned_tensors(parts.file, layers, heads)
     wanted = 9 * layers + (2 if values["tie_word_embeddings"] else 3)
     if len(planned) != wanted:
         # Names are unique and each is one of a llama's, so the count tells whether one is missing.

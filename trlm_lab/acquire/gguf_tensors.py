@@ -71,21 +71,30 @@ def source_rows(heads: int, head_dim: int) -> NDArray[np.int64]:
     return (np.arange(heads)[:, None] * head_dim + within).reshape(-1)
 
 
+@dataclass(frozen=True)
+class HeadShape:
+    """Query heads, key/value heads, and the width of each; the width is even."""
+
+    queries: int
+    keys: int
+    width: int
+
+
 def planned_tensors(
-    file: GgufFile, layers: int, heads: int, kv_heads: int
+    file: GgufFile, layers: int, heads: HeadShape
 ) -> tuple[dict[str, PlannedTensor], dict[str, TensorOrigin]]:
     """What to write, and where it comes from; both by Hugging Face name.
 
     Raises:
-        GgufTensorError: a tensor of no llama, or a query or key matrix that no heads divide.
+        GgufTensorError: a tensor of no llama, or a query or key matrix that is not of these heads.
         MissingPackageError: the package that dequantizes is not installed.
     """
     planned: dict[str, PlannedTensor] = {}
     origins: dict[str, TensorOrigin] = {}
     for tensor in file.tensors.values():
         name = hugging_face_name(tensor.name, layers)
-        count = {"attn_q": heads, "attn_k": kv_heads}.get(tensor.name.split(".")[-2])
-        order = None if count is None else _row_order(tensor, count)
+        count = {"attn_q": heads.queries, "attn_k": heads.keys}.get(tensor.name.split(".")[-2])
+        order = None if count is None else _row_order(tensor, count, heads.width)
         steps: list[tuple[str, dict[str, Any]]] = []
         if order is not None:
             steps.append(("unpermute_rows", {"heads": count, "from": "interleaved"}))
@@ -96,11 +105,12 @@ def planned_tensors(
     return planned, origins
 
 
-def _row_order(tensor: GgufTensor, heads: int) -> NDArray[np.int64]:
-    if len(tensor.shape) != 2 or tensor.shape[0] % (2 * heads):
-        detail = f"{heads} heads of even size do not divide the shape {list(tensor.shape)}"
+def _row_order(tensor: GgufTensor, heads: int, width: int) -> NDArray[np.int64]:
+    """The order of `source_rows`; a matrix of other heads is never put into it."""
+    if len(tensor.shape) != 2 or tensor.shape[0] != heads * width:
+        detail = f"{list(tensor.shape)} are not the rows of {heads} heads of width {width}"
         raise GgufTensorError(where=tensor.name, detail=detail)
-    return source_rows(heads, tensor.shape[0] // heads)
+    return source_rows(heads, width)
 
 
 @dataclass(frozen=True)
