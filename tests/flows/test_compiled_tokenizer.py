@@ -80,7 +80,7 @@ def test_compiled_onto_itself(root: Path, capsys: Capture) -> None:
     ("name", "data", "code"),
     [
         ("v.gguf", b"GGUF", "GGUF"),
-        ("v.model", b"\n\x0e", "TOK2_COMPILE"),
+        ("v.model", b"\n\x0e", "SENTENCEPIECE_FILE"),
         ("v.tok2", b"TOK2", "TOK2_COMPILE"),
         ("none.json", None, "PATH_MISSING"),
     ],

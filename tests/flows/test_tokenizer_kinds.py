@@ -94,6 +94,37 @@ def test_sentencepiece(piece_model: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert {"ids", "offsets", "offsets_scalar", "tokens"} <= set(rows[1])
 
 
+@pytest.mark.parametrize("engine", ["native", "wasm"])
+def test_sentencepiece_in_the_runtime(
+    engine: str, piece_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    lines = b'{"text":"abc z\\u4e16 <s>"}'
+    words = ["tokenize", "--tokenizer", str(piece_model), "--engine"]
+    rows = command([*words, engine], lines, monkeypatch, capsys)
+    assert rows == command([*words, "python"], lines, monkeypatch, capsys)
+    ids = b'{"ids":[1, 3, 4, 198, 172, 261, 0]}'
+    words = ["decode", "--tokenizer", str(piece_model), "--mode", "visible", "--engine"]
+    rows = command([*words, engine], ids, monkeypatch, capsys)
+    assert rows == command([*words, "python"], ids, monkeypatch, capsys)
+
+
+def test_a_compiled_model(
+    piece_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """It is the model again; its roles are the pieces that the model names."""
+    out = piece_model.with_suffix(".tok2")
+    assert run(["tokenizer", "compile", str(piece_model), "--out", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["roles"] == [["unk", 0], ["bos", 1], ["eos", 2]]
+    assert run(["check", str(out), "--json"]) == 0
+    capsys.readouterr()
+    rows = [
+        command(["tokenize", "--tokenizer", str(path), "--trace"], b'{"text":"abc z\\u4e16 <s>"}',
+                monkeypatch, capsys)
+        for path in (piece_model, out)
+    ]  # fmt: skip
+    assert rows[0] == rows[1]
+
+
 def test_sources(gguf: Path, piece_model: Path, tmp_path: Path) -> None:
     plain = tmp_path / "tokenizer.json"
     plain.write_text("{}")

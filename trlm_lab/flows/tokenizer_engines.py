@@ -7,13 +7,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from trlm_lab.base import strict_json
-from trlm_lab.base.plain_file import read_start
 from trlm_lab.errors import (
     EngineFileKindError,
-    TokenizerFileError,
     UnknownNameError,
 )
-from trlm_lab.flows.compiled_tokenizer import read_block, read_gguf_file, read_small
+from trlm_lab.flows.compiled_tokenizer import (
+    read_block,
+    read_gguf_file,
+    read_model,
+    read_small,
+)
 from trlm_lab.flows.tokenizer_requests import (
     SMALL,
     Closes,
@@ -26,7 +29,7 @@ from trlm_lab.flows.tokenizer_requests import (
 from trlm_lab.flows.tokenizer_runtime import chromium, native, wasm
 from trlm_lab.flows.tokenizer_sources import HuggingFace, LlamaCpp, SentencePieceLibrary
 from trlm_lab.text import MODES, Encoding, StreamingDecoder, Tokenizer, read_tokenizer
-from trlm_lab.text.sentencepiece import SentencePieceTokenizer, read_sentencepiece
+from trlm_lab.text.sentencepiece import SentencePieceTokenizer
 
 __all__ = [
     "ENGINES",
@@ -39,8 +42,6 @@ __all__ = [
 ]
 
 UNITS = ("scalar", "utf16", "normalized_utf8_byte")
-#: Of a SentencePiece model; the largest published ones have 5 MB.
-MAX_MODEL_BYTES = 64 << 20
 
 
 def open_tokenizer(path: Path, engine: str) -> TokenizerEngine:
@@ -95,11 +96,7 @@ def read_reference(file: TokenizerFile) -> Tokenizer | SentencePieceTokenizer:
     if file.kind == "GGUF":
         return read_gguf_file(file.path)
     if file.kind == "SentencePiece":
-        data = read_start(file.path, MAX_MODEL_BYTES)
-        if len(data) > MAX_MODEL_BYTES:
-            detail = f"more than {MAX_MODEL_BYTES} bytes"
-            raise TokenizerFileError(where=str(file.path), detail=detail)
-        return read_sentencepiece(data)
+        return read_model(file.path)
     if file.kind in COMPILED:
         return read_block(file.path)
     if small := read_small(file.path):
@@ -148,7 +145,7 @@ def _traced(found: Encoding) -> Row:
 COMPILED = ("TOK2", "SLM2")
 _KINDS = ("tokenizer.json", "GGUF", "SentencePiece", *COMPILED, *SMALL)
 #: What the runtime opens, if need be after compiling it.
-_COMPILABLE = ("tokenizer.json", "GGUF", *COMPILED, *SMALL)
+_COMPILABLE = ("tokenizer.json", "GGUF", "SentencePiece", *COMPILED, *SMALL)
 #: The engine that publishes what a file of a kind means; of compiled ones it is the reference.
 SOURCES = {
     "tokenizer.json": "hf", "GGUF": "llama.cpp", "SentencePiece": "sentencepiece",

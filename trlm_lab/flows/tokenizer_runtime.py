@@ -8,7 +8,12 @@ from trlm_lab.backends.abi_tokenizer import AbiTokenizer, native_tokenizer, wasm
 from trlm_lab.backends.browser.tokenizer import ChromiumTokenizer
 from trlm_lab.base import strict_json
 from trlm_lab.errors import StreamUnsupportedError
-from trlm_lab.flows.compiled_tokenizer import read_block, read_gguf_file, tokenizer_block
+from trlm_lab.flows.compiled_tokenizer import (
+    read_block,
+    read_gguf_file,
+    read_model,
+    tokenizer_block,
+)
 from trlm_lab.flows.tokenizer_requests import SMALL, Request, Row, TokenizerFile, token_row
 from trlm_lab.text import StreamingDecoder, read_tokenizer
 from trlm_lab.text.coordinates import Coordinates, Span
@@ -73,6 +78,8 @@ def runtime_bytes(file: TokenizerFile) -> bytes | memoryview:
     """What the runtime opens: the file itself, its TOK2, or one compiled from it."""
     if file.kind == "GGUF":
         return write_tok2(read_gguf_file(file.path))
+    if file.kind == "SentencePiece":
+        return write_tok2(read_model(file.path))
     if file.kind == "tokenizer.json":
         return write_tok2(read_tokenizer(strict_json.load_object(file.path)))
     block = tokenizer_block(file.path)

@@ -6,12 +6,36 @@
 
 use super::aligned::{Change, Changed, View};
 use super::clusters::{clusters, ClusterSets};
-use super::scalars::{count, scalars};
+use super::scalars::{continues, count, scalars};
 use super::sets::ScalarSet;
 use super::vocabulary::entry;
 
 const LEAF: u32 = 1 << 8;
 const LABEL: u32 = 1 << 31 | 0xff;
+/// SentencePiece looks at so many keys at one place, the shortest first.
+const SEEN: usize = 32;
+/// First and last byte, and the state that follows, by state; 0 is between two characters, the
+/// others are named by the bytes that may follow (Unicode Standard, table 3-7).
+const STATES: [&[(u8, u8, usize)]; 8] = [
+    &[
+        (0x01, 0x7f, 0),
+        (0xc2, 0xdf, 1),
+        (0xe0, 0xe0, 4),
+        (0xe1, 0xec, 2),
+        (0xed, 0xed, 5),
+        (0xee, 0xef, 2),
+        (0xf0, 0xf0, 6),
+        (0xf1, 0xf3, 3),
+        (0xf4, 0xf4, 7),
+    ],
+    &[(0x80, 0xbf, 0)],
+    &[(0x80, 0xbf, 1)],
+    &[(0x80, 0xbf, 2)],
+    &[(0xa0, 0xbf, 1)],
+    &[(0x80, 0x9f, 1)],
+    &[(0x90, 0xbf, 2)],
+    &[(0x80, 0x8f, 2)],
+];
 
 /// Units of the double array, and the texts.
 #[derive(Clone, Copy)]
@@ -44,11 +68,74 @@ impl<'a> Charsmap<'a> {
             place ^= offset(unit);
             let value = self.unit(place)?;
             if unit & LEAF != 0 {
-                let rest = self.texts.get((value & 0x7fff_ffff) as usize..)?;
-                return rest.get(..rest.iter().position(|&byte| byte == 0)?);
+                return self.text_at(value);
             }
         }
         None
+    }
+
+    /// The longest key of whole characters that a text begins with: its bytes, and what stands in
+    /// their place.
+    pub fn longest(&self, text: &[u8]) -> Option<(usize, &'a [u8])> {
+        let (mut found, mut seen) = (None, 0);
+        let mut place = offset(self.unit(0)?);
+        for (i, &byte) in text.iter().enumerate() {
+            place ^= u32::from(byte);
+            let unit = match self.unit(place) {
+                Some(unit) if byte != 0 && unit & LABEL == u32::from(byte) => unit,
+                _ => break,
+            };
+            place ^= offset(unit);
+            let value = match self.unit(place) {
+                Some(value) => value,
+                None => break,
+            };
+            if let Some(instead) = (unit & LEAF != 0).then(|| self.text_at(value)).and_then(|t| t) {
+                found = Some((i + 1, instead));
+                seen += 1;
+                if seen == SEEN {
+                    break;
+                }
+            }
+        }
+        found
+    }
+
+    /// The text that a key leads to; None where none begins there.
+    fn text_at(&self, value: u32) -> Option<&'a [u8]> {
+        let rest = self.texts.get((value & 0x7fff_ffff) as usize..)?;
+        let begins = rest.first().map_or(false, |&byte| !continues(byte));
+        rest.get(..rest.iter().position(|&byte| byte == 0)?).filter(|_| begins)
+    }
+
+    /// Whether every key that a text can have ends where a character ends: each place that
+    /// well-formed UTF-8 reaches is looked at once in each state.
+    pub fn has_whole_keys(&self) -> bool {
+        let mut seen = vec![0u8; self.units.len() / 4];
+        let mut waiting = vec![(0, offset(self.unit(0).unwrap_or(0)))];
+        while let Some((state, from)) = waiting.pop() {
+            for &(first, last, next) in STATES[state] {
+                for byte in first..=last {
+                    let unit = match self.unit(from ^ u32::from(byte)) {
+                        Some(unit) if unit & LABEL == u32::from(byte) => unit,
+                        _ => continue,
+                    };
+                    let end = from ^ u32::from(byte) ^ offset(unit);
+                    let flags = match seen.get_mut(end as usize) {
+                        Some(flags) => flags,
+                        None => continue,
+                    };
+                    if next != 0 && unit & LEAF != 0 {
+                        return false;
+                    }
+                    if *flags & 1 << next == 0 {
+                        *flags |= 1 << next;
+                        waiting.push((next, end));
+                    }
+                }
+            }
+        }
+        true
     }
 
     /// Short clusters as a whole where a key begins them, all else scalar by scalar.

@@ -10,6 +10,7 @@ use super::normalizers::Tools;
 use super::pattern::{Pattern, Scratch};
 use super::pieces::piece_bytes;
 use super::scalars::{push, scalars};
+use super::sentencepiece::decoding::PieceDecoder;
 
 const REPLACEMENT: u32 = 0xfffd;
 
@@ -42,6 +43,8 @@ pub enum Decoder<'a> {
     },
     /// Spaces before marks and endings are lost where there is clean-up.
     Tidied,
+    /// Pieces of SentencePiece.
+    Sentence(PieceDecoder<'a>),
 }
 
 /// How texts are decoded.
@@ -116,6 +119,7 @@ impl Decoder<'_> {
                 }
                 texts
             }
+            Decoder::Sentence(decoder) => vec![decoder.apply(&texts, manner, tools)],
         }
     }
 }

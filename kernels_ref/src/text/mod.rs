@@ -25,6 +25,7 @@ mod pieces;
 mod post;
 mod pre_tokenizers;
 pub mod scalars;
+mod sentencepiece;
 pub mod sets;
 pub mod slm1;
 mod splitting;
@@ -45,6 +46,7 @@ use self::pattern::node::Node;
 use self::pattern::{Pattern, Program};
 use self::post::{PostProcessor, Trimming};
 use self::pre_tokenizers::PreTokenizer;
+use self::sentencepiece::Sentence;
 use self::sets::ScalarSet;
 use self::state::{Offsets, Request, State};
 use self::vocabulary::{Vocabulary, NONE};
@@ -94,6 +96,8 @@ pub struct Tokenizer<'a> {
     keeps_places: bool,
     /// The model takes the bytes themselves for their visible characters.
     plain_bytes: bool,
+    /// What is around a model of SentencePiece.
+    sentence: Option<Sentence<'a>>,
     /// The bytes of the block, where nobody else keeps them for as long as they are used.
     pub made: Option<Vec<u8>>,
 }
@@ -117,7 +121,7 @@ impl<'a> Tokenizer<'a> {
         if let Model::Bpe(bpe) = &mut model {
             bpe.borders = bpe.can_be_cut().then(|| Borders::new(&bpe.merges, &vocabulary));
         }
-        let gguf = block.kinds.is_some();
+        let gguf = block.profile == 2;
         let unknown = if gguf { None } else { model.unknown_id() };
         let hidden = special.ids().iter().copied().filter(|&id| Some(id) != unknown).collect();
         let trimming = |&set: &usize| Trimming::new(set, &sets, &vocabulary, &model);
@@ -147,6 +151,7 @@ impl<'a> Tokenizer<'a> {
             partitioned: gguf,
             keeps_places: gguf,
             plain_bytes,
+            sentence: block.sentence,
             made: None,
         };
         tokenizer.added_forms = tokenizer.forms();
@@ -205,7 +210,11 @@ impl<'a> Tokenizer<'a> {
         let text = request.text;
         require_text(text)?;
         require_content(text, request.content)?;
-        if let Err(error) = Run::tokens(self, request, state) {
+        let done = match &self.sentence {
+            Some(sentence) => sentence.tokens(self, text, state),
+            None => Run::tokens(self, request, state),
+        };
+        if let Err(error) = done {
             state.clear();
             return Err(error);
         }

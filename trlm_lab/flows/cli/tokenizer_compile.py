@@ -11,7 +11,7 @@ from trlm_lab.flows.cli.output import emit_json, emit_table
 from trlm_lab.flows.cli.runs import Json
 
 Source = Annotated[
-    Path, typer.Argument(help="A tokenizer.json, or a model directory: with roles and template.")
+    Path, typer.Argument(help="A tokenizer file, or a model directory: with roles and template.")
 ]
 
 

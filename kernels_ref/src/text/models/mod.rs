@@ -3,11 +3,14 @@
 pub mod borders;
 pub mod bpe;
 pub mod merging;
+pub mod score_merging;
 pub mod scored;
 pub mod texts;
 pub mod unigram;
 pub mod words;
 
+use super::sentencepiece::model::PieceModel;
+use super::sentencepiece::paths;
 use super::vocabulary::{Vocabulary, NONE};
 use crate::error::{Code, Error, Result};
 
@@ -62,6 +65,8 @@ pub enum Model<'a> {
     Texts(texts::Texts<'a>),
     /// Merges by scores.
     Scored(scored::Scored<'a>),
+    /// As SentencePiece cuts; what is unknown has no id.
+    Pieces(PieceModel<'a>),
 }
 
 /// Memory of models, kept between pieces.
@@ -72,9 +77,11 @@ pub struct Scratch {
     /// Merging them.
     pub merging: merging::Scratch,
     /// Merging by scores.
-    pub scored: scored::Scratch,
+    pub scored: score_merging::Scratch,
     /// Best paths of a Unigram.
     pub paths: Vec<unigram::Node>,
+    /// Best paths of SentencePiece.
+    pub sums: Vec<paths::Node>,
     /// A text put together.
     pub text: Vec<u8>,
 }
@@ -125,6 +132,10 @@ impl Model<'_> {
                 Ok(())
             }
             Model::Scored(model) => model.tokenize(text, room, out),
+            Model::Pieces(model) => {
+                model.segments(text, room, out);
+                Ok(())
+            }
         }
     }
 
@@ -135,7 +146,7 @@ impl Model<'_> {
             Model::Unigram(model) => model.unknown,
             Model::WordPiece(model) => model.unknown,
             Model::WordLevel(model) => model.unknown,
-            Model::Texts(_) | Model::Scored(_) => None,
+            Model::Texts(_) | Model::Scored(_) | Model::Pieces(_) => None,
         }
     }
 }

@@ -54,10 +54,18 @@ pub enum Kind {
     Scored,
     /// The longest piece first in a word with its mark.
     Words,
+    /// SentencePiece: the best path by scores.
+    PiecePaths,
+    /// SentencePiece: merges by scores.
+    PieceMerges,
+    /// SentencePiece: words.
+    PieceWords,
+    /// SentencePiece: characters.
+    PieceCharacters,
 }
 
 impl Kind {
-    const ALL: [Kind; 7] = [
+    const ALL: [Kind; 11] = [
         Kind::Bpe,
         Kind::Unigram,
         Kind::WordPiece,
@@ -65,14 +73,18 @@ impl Kind {
         Kind::Texts,
         Kind::Scored,
         Kind::Words,
+        Kind::PiecePaths,
+        Kind::PieceMerges,
+        Kind::PieceWords,
+        Kind::PieceCharacters,
     ];
 
-    /// Whose rules the stages follow: 1 `tokenizers`, 2 llama.cpp.
+    /// Whose rules the stages follow: 1 `tokenizers`, 2 llama.cpp, 3 SentencePiece.
     pub fn profile(self) -> u32 {
-        if self < Kind::Texts {
-            1
-        } else {
-            2
+        match self {
+            _ if self < Kind::Texts => 1,
+            _ if self < Kind::PiecePaths => 2,
+            _ => 3,
         }
     }
 
@@ -83,7 +95,7 @@ impl Kind {
 
     /// Whether its ids have no holes.
     fn dense(self) -> bool {
-        self == Kind::Unigram || self.profile() == 2
+        self == Kind::Unigram || self.profile() > 1
     }
 
     /// Bytes of section 12 for each token.
@@ -92,6 +104,7 @@ impl Kind {
             Kind::Unigram => 8,
             Kind::Scored => 5,
             Kind::Texts | Kind::Words => 1,
+            _ if self.profile() == 3 => 5,
             _ => 0,
         }
     }
@@ -174,7 +187,7 @@ fn fixed(bytes: &[u8]) -> Result<()> {
         ensure(got == wanted, || version(at, &format!("{}, expected {}", got, wanted)))?;
     }
     let profile = u32_at(bytes, 52);
-    ensure((1..=2).contains(&profile), || version(52, &format!("the profile {}", profile)))?;
+    ensure((1..=3).contains(&profile), || version(52, &format!("the profile {}", profile)))?;
     let flags = u32_at(bytes, 12);
     ensure(flags < 4, || refused(Code::Tok2Flags, 12, format!("flags {}", flags)))?;
     let length = u32_at(bytes, 16) as usize;
@@ -194,7 +207,8 @@ fn counts(bytes: &[u8]) -> Result<Kind> {
             refused(Code::Tok2Limit, at, format!("{}, expected {} to {}", got, low, high))
         })
     };
-    let (least, most) = if u32_at(bytes, 52) == 1 { (1, 4) } else { (5, 7) };
+    let profile = u32_at(bytes, 52);
+    let (least, most) = [(1, 4), (5, 7), (8, 11)][profile as usize - 1];
     limit(28, least, most)?;
     let kind = Kind::ALL[u32_at(bytes, 28) as usize - 1];
     limit(32, 0, MOST_TOKENS)?;
@@ -202,7 +216,7 @@ fn counts(bytes: &[u8]) -> Result<Kind> {
     let exact = tokens == 0 || kind.dense();
     limit(36, tokens, if exact { tokens } else { MOST_TOKENS })?;
     limit(40, 0, if kind.merges() { MOST_TOKENS } else { 0 })?;
-    limit(44, 0, MOST_ADDED)?;
+    limit(44, 0, if profile < 3 { MOST_ADDED } else { 0 })?;
     Ok(kind)
 }
 

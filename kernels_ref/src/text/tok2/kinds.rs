@@ -1,7 +1,9 @@
-//! Section 12 of profile 2: ranks of tokens, and how each one is decoded.
+//! Section 12 of profiles 2 and 3: ranks of tokens, and how each one is decoded.
 
 use super::frame::{Frame, Kind};
+use super::model::Parameters;
 use super::section::NONE;
+use super::sentence;
 use crate::bytes::u32_at;
 use crate::error::Result;
 use crate::text::decoder_texts::named_byte;
@@ -17,15 +19,20 @@ pub struct Kinds<'a> {
     pub real: u32,
 }
 
-/// Rule 23, and what a vocabulary with ranks needs; None in profile 1.
+/// Rule 23, and what a vocabulary with ranks or bytes needs; None in profile 1.
 pub fn read<'a>(
     frame: &Frame<'a>,
     vocabulary: &Vocabulary,
-    real: u32,
+    parameters: &Parameters,
 ) -> Result<Option<Kinds<'a>>> {
-    if frame.kind.profile() == 1 {
-        return Ok(None);
+    match frame.kind.profile() {
+        1 => Ok(None),
+        2 => tokens(frame, vocabulary, parameters.real).map(Some),
+        _ => sentence::kinds(frame, vocabulary, parameters).map(Some),
     }
+}
+
+fn tokens<'a>(frame: &Frame<'a>, vocabulary: &Vocabulary, real: u32) -> Result<Kinds<'a>> {
     let section = frame.section(12);
     let scored = frame.kind == Kind::Scored;
     let first = if scored { 4 * frame.tokens } else { 0 };
@@ -49,7 +56,7 @@ pub fn read<'a>(
     });
     match wrong {
         Some(id) => Err(section.fault(first + id as usize, "a kind that the token has not")),
-        None => Ok(Some(Kinds { kinds, real })),
+        None => Ok(Kinds { kinds, real }),
     }
 }
 

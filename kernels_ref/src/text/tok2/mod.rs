@@ -11,6 +11,7 @@ mod patterns;
 pub mod pools;
 mod references;
 pub mod section;
+mod sentence;
 mod stage_kinds;
 mod stage_row;
 mod stages;
@@ -24,7 +25,9 @@ use self::frame::Frame;
 use self::kinds::Kinds;
 use self::pools::{Pools, Use};
 use self::stages::Stages;
+use super::decoders::Decoder;
 use super::models::Model;
+use super::sentencepiece::Sentence;
 use super::vocabulary::Vocabulary;
 use crate::error::Result;
 
@@ -42,8 +45,12 @@ pub struct Block<'a> {
     pub vocabulary: Vocabulary<'a>,
     /// The model.
     pub model: Model<'a>,
-    /// How tokens are decoded in profile 2.
+    /// How tokens are decoded in profiles 2 and 3.
     pub kinds: Option<Kinds<'a>>,
+    /// What is around the model in profile 3.
+    pub sentence: Option<Sentence<'a>>,
+    /// Whose rules the stages follow.
+    pub profile: u32,
 }
 
 /// Read a block.
@@ -51,16 +58,22 @@ pub fn read(bytes: &[u8]) -> Result<Block<'_>> {
     let frame = Frame::read(bytes)?;
     let profile = frame.kind.profile();
     let pools = Pools::read([1, 2, 3, 4].map(|kind| frame.section(kind)), profile)?;
-    let stages = stages::read_stages(frame.section(5), &pools, profile)?;
+    let mut stages = stages::read_stages(frame.section(5), &pools, profile)?;
     let added = added::read(frame.section(6), &pools, frame.added, profile)?;
     let parameters = model::read(&frame, &pools)?;
     let vocabulary = vocabulary::read(&frame)?;
     let model = parameters.model(&frame, &vocabulary)?;
-    let kinds = kinds::read(&frame, &vocabulary, parameters.real)?;
+    let kinds = kinds::read(&frame, &vocabulary, &parameters)?;
     roles(&frame, &vocabulary, &added)?;
     let uses: [&[Use]; 4] = [&parameters.uses, &added.uses, &stages.uses, &pools.node_uses];
     pools.require_order(uses.iter().flat_map(|uses| uses.iter().copied()))?;
-    Ok(Block { pools, stages, added, hidden: parameters.hidden, vocabulary, model, kinds })
+    let sentence = stages.sentence.take().zip(kinds.as_ref()).map(|(found, kinds)| {
+        let (sentence, decoder) = parameters.sentence(found, &vocabulary, kinds.kinds);
+        stages.decoders.push(Decoder::Sentence(decoder));
+        sentence
+    });
+    let hidden = parameters.hidden;
+    Ok(Block { pools, stages, added, hidden, vocabulary, model, kinds, sentence, profile })
 }
 
 /// Rule 24: roles do not change how a text is encoded.

@@ -28,7 +28,8 @@ pub struct Parameters<'a> {
     suffix: &'a [u8],
     /// The set that diagnostic decoding escapes.
     pub hidden: usize,
-    unknown_id: Option<u32>,
+    /// The unknown token, where it is named by its id.
+    pub unknown_id: Option<u32>,
     longest: usize,
     /// Ids below are tokens in profile 2.
     pub real: u32,
@@ -46,7 +47,7 @@ pub fn read<'a>(frame: &Frame<'a>, pools: &Pools<'a>) -> Result<Parameters<'a>> 
         Kind::Bpe => 7,
         Kind::Unigram => 1,
         Kind::Texts => 26,
-        _ => 0,
+        _ => u32::from(kind.profile() == 3),
     };
     section.ensure(flags & !allowed == 0, 4, "unknown flags")?;
     let mut references = References::new(section, pools);
@@ -88,13 +89,16 @@ fn text<'a>(
 
 fn numbers(section: &Section, kind: Kind, tokens: usize) -> Result<()> {
     let unknown = section.u32(24);
-    let may = kind == Kind::Unigram || kind == Kind::Words;
+    let pieces = kind.profile() == 3;
+    let may = pieces || kind == Kind::Unigram || kind == Kind::Words;
     let token = may && (unknown as usize) < tokens;
-    let none = unknown == NONE && kind != Kind::Words;
+    let needed = if pieces { section.u32(4) & 1 == 0 } else { kind == Kind::Words };
+    let none = unknown == NONE && !needed;
     section.ensure(none || token, 24, "the unknown id")?;
     let most = if kind == Kind::WordPiece { COUNT_LIMIT } else { 1 };
     section.ensure(section.u32(28) < most, 28, "the longest word")?;
-    let penalty = if kind == Kind::Unigram { PENALTY.to_bits() } else { 0 };
+    let paths = kind == Kind::Unigram || kind == Kind::PiecePaths;
+    let penalty = if paths { PENALTY.to_bits() } else { 0 };
     section.ensure(u64_at(section.bytes, 32) == penalty, 32, "the penalty of an unknown")?;
     if kind != Kind::Texts {
         return section.ensure(u64_at(section.bytes, 40) == 0, 40, "a reserved field");
@@ -148,7 +152,13 @@ impl<'a> Parameters<'a> {
                 prefix: b"",
                 longest: usize::MAX,
             }),
+            _ => self.pieces(frame, vocabulary),
         })
+    }
+
+    /// Whether bytes stand for what no token stands for.
+    pub(super) fn byte_fallback(&self) -> bool {
+        self.flags & 1 != 0
     }
 
     fn unigram(

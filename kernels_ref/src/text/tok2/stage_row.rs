@@ -92,8 +92,29 @@ impl<'r, 'a> Reader<'r, 'a> {
         self.references.text(self.at + 8).map(|_| ())
     }
 
+    /// The same of a stage that has one name only.
+    pub(super) fn known_as(&mut self, flags: u16, pointer: &[u8]) -> Result<()> {
+        self.rule(self.flags & !flags == 0, self.at + 2, "unknown flags")?;
+        for (i, wanted) in [pointer, b"SentencePiece"].iter().enumerate() {
+            let at = self.at + 4 + 4 * i;
+            let name = self.references.text(at)?;
+            self.rule(name == *wanted, at, "another name")?;
+        }
+        Ok(())
+    }
+
     pub(super) fn unknown<T>(&self) -> Result<T> {
         Err(self.references.section.fault(self.at, "an opcode of another list, or of none"))
+    }
+
+    /// All flags.
+    pub(super) fn flags(&self) -> u16 {
+        self.flags
+    }
+
+    /// Refuse the flags unless a condition holds.
+    pub(super) fn require_flags(&self, holds: bool) -> Result<()> {
+        self.rule(holds, self.at + 2, "flags without meaning")
     }
 
     /// Whether one of the flags is set.
@@ -203,6 +224,17 @@ impl<'r, 'a> Reader<'r, 'a> {
         }
     }
 
+    /// A table whose keys are whole characters, or none.
+    pub(super) fn rules_or_none(&mut self) -> Result<Option<Charsmap<'a>>> {
+        let at = self.at + FIRST_OPERAND + 4 * self.operands;
+        if self.references.section.u32(at) == NONE {
+            return self.none();
+        }
+        let rules = self.charsmap()?;
+        self.rule(rules.has_whole_keys(), at, "a key that ends within a character")?;
+        Ok(Some(rules))
+    }
+
     /// The pieces that a template takes: those behind the ones taken before.
     pub(super) fn pieces(&mut self) -> Result<(usize, usize)> {
         let (first, count) = (self.count(0)? as usize, self.count(0)? as usize);
@@ -215,7 +247,7 @@ impl<'r, 'a> Reader<'r, 'a> {
     }
 
     /// The operands behind those read are 0.
-    fn require_unused(&self) -> Result<()> {
+    pub(super) fn require_unused(&self) -> Result<()> {
         (self.operands..OPERANDS).try_for_each(|operand| {
             let place = self.at + FIRST_OPERAND + 4 * operand;
             self.rule(self.references.section.u32(place) == 0, place, "an unused operand")

@@ -3,6 +3,7 @@
 use super::pools::{Pools, Use};
 use super::references::References;
 use super::section::Section;
+use super::sentence::SentenceStages;
 use super::stage_row::{Post, Reader, PIECE, STAGE};
 use crate::error::Result;
 use crate::text::decoders::Decoder;
@@ -27,6 +28,8 @@ pub struct Stages<'a> {
     pub trimmed: Vec<usize>,
     /// In order.
     pub decoders: Vec<Decoder<'a>>,
+    /// The two stages of profile 3, which has no others.
+    pub sentence: Option<SentenceStages<'a>>,
     /// References for the walk.
     pub uses: Vec<Use>,
 }
@@ -39,17 +42,25 @@ pub fn read_stages<'a>(
 ) -> Result<Stages<'a>> {
     section.need(HEAD as u64, 0)?;
     let counts = [0, 4, 8, 12].map(|at| section.u32(at) as usize);
+    let whole = profile == 3;
     for (i, &count) in counts.iter().enumerate() {
-        section.ensure(count <= MOST_STAGES, 4 * i, "too many stages")?;
+        let one = usize::from(i % 3 == 0);
+        let good = if whole { count == one } else { count <= MOST_STAGES };
+        section.ensure(good, 4 * i, "the number of stages")?;
     }
     let pieces = section.u32(16) as usize;
-    section.ensure(pieces <= MOST_PIECES, 16, "too many pieces")?;
+    section.ensure(pieces <= if whole { 0 } else { MOST_PIECES }, 16, "too many pieces")?;
     section.zeros(20, 12)?;
     let total: usize = counts.iter().sum();
     section.exactly((HEAD + STAGE * total + PIECE * pieces) as u64, 0)?;
     let references = References::new(section, pools);
     let mut reader = Reader::new(references, profile == 2, HEAD, pieces);
     let mut stages = Stages::default();
+    if whole {
+        stages.sentence = Some(reader.sentence()?);
+        stages.uses = reader.uses();
+        return Ok(stages);
+    }
     for _ in 0..counts[0] {
         stages.normalizers.push(reader.stage(Reader::normalizer)?);
     }
@@ -65,7 +76,8 @@ pub fn read_stages<'a>(
     }
     let is_pieces = |one: &&Decoder| matches!(one, Decoder::Pieces { .. });
     let decoded = stages.decoders.iter().filter(is_pieces).count();
-    section.ensure(decoded == profile as usize - 1, 12, "another number of stages of pieces")?;
+    let wanted = usize::from(profile == 2);
+    section.ensure(decoded == wanted, 12, "another number of stages of pieces")?;
     section.ensure(reader.taken() == pieces, 16, "pieces of no template")?;
     let pieces = reader.template_pieces()?;
     for post in templates {
