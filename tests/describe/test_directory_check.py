@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from trlm_lab import errors
 from trlm_lab.acquire import acquire
-from trlm_lab.describe import check_model_directory
+from trlm_lab.describe import check_model_directory, require_consistent
 
 Tree = Callable[..., Path]
 
@@ -49,6 +50,41 @@ def test_another_family_is_accepted_as_far_as_it_can_be_checked(tree: Tree) -> N
     root = tree(config=QWEN)
     assert codes(root, "error") == []
     assert "FAMILY_UNSUPPORTED" in codes(root, "note")
+
+
+def test_weights_of_another_family_are_refused_before_a_conversion(tree: Tree) -> None:
+    root = tree(config=QWEN)
+    save_file({"model.norm.weight": np.zeros(8, np.float32)}, root / "model.safetensors")
+    found = [f for f in check_model_directory(root) if f["level"] == "error"]
+    assert [(f["code"], f["where"]) for f in found] == [
+        ("FAMILY_UNSUPPORTED", "config.json#/model_type")
+    ]
+    with pytest.raises(errors.FamilyUnsupportedError, match="'qwen2' has no schema"):
+        require_consistent(root, None)
+
+
+@pytest.mark.parametrize("family", ["foo", "Llama", "llama ", None, 5, ["llama"], True])
+def test_no_family_without_a_schema_is_converted(tree: Tree, family: Any) -> None:
+    root = tree(config={"model_type": family, "architectures": ["FooForCausalLM"]})
+    with pytest.raises((errors.FamilyUnsupportedError, errors.ConflictError)):
+        require_consistent(root, None)
+    save_file({"model.norm.weight": np.zeros(8, np.float32)}, root / "model.safetensors")
+    assert "FAMILY_UNSUPPORTED" in codes(root, "error")
+
+
+def test_a_family_is_held_against_the_tensors_where_a_size_is_left_open(tree: Tree) -> None:
+    root = tree(config={"head_dim": None})
+    names = ("transformer.wte.weight", "model.layers.0.self_attn.q_proj.bias", "model.norm.weight")
+    save_file({name: np.zeros(8, np.float32) for name in names}, root / "model.safetensors")
+    assert codes(root, "error") == ["TENSOR_UNKNOWN"] * 2
+
+
+def test_a_snapshot_that_others_made_is_held_against_its_own_tensors(tree: Tree) -> None:
+    root = tree()
+    assert require_consistent(root, None).stops == ()
+    save_file({"model.norm.weight": np.zeros(8, np.float32)}, root / "model.safetensors")
+    with pytest.raises(errors.TensorMissingError):
+        require_consistent(root, None)
 
 
 def test_an_empty_container_lacks_its_tensors(tree: Tree) -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 from trlm_lab.describe.conflicts import compare_declarations
 from trlm_lab.describe.declarations import Documents, read_documents
 from trlm_lab.describe.families import llama
-from trlm_lab.describe.ledger_plan import tensor_problems
+from trlm_lab.describe.ledger_plan import tensor_problems, unknown_tensors
 from trlm_lab.describe.receipt import NOTE, ConflictFinding, ConflictReceipt
 from trlm_lab.describe.resolution import Resolution
 from trlm_lab.describe.schema import classify
 from trlm_lab.describe.weights import SNAPSHOT_DTYPES, Tensors, own_tensors
-from trlm_lab.errors import ConflictError, TrlmError
+from trlm_lab.errors import ConflictError, FamilyUnsupportedError, TrlmError
 
 _OPTIONAL = ("generation_config.json", "tokenizer.json", "tokenizer_config.json")
 
@@ -31,8 +31,9 @@ def check_model_directory(
     """Conflicts, unknown keys, unsupported values and wrong tensors; missing parts are notes.
 
     `tensors` are those of all weight files, where the caller has read them; `documents_only`
-    leaves the weights out. Of a family without a schema only the declarations are compared, which a
-    note says. Each finding has `code`, `where`, `detail`, `fix` and `level` (`error` or `note`).
+    leaves the weights out. A family without a schema is an error where there are weights, which
+    nothing here could convert; declarations alone are compared, which a note says. Each finding has
+    `code`, `where`, `detail`, `fix` and `level` (`error` or `note`).
     """
     try:
         documents = read_documents(root)
@@ -44,7 +45,8 @@ def check_model_directory(
     except TrlmError as error:
         return [_error(error)]
     findings = [f.to_map() for f in receipt.findings]
-    findings += [_error(error) for error in _schema_problems(documents, tensors, dtypes)]
+    if tensors is not None or not _foreign(documents):
+        findings += [_error(error) for error in _schema_problems(documents, tensors, dtypes)]
     findings += [_missing(name) for name in _OPTIONAL if name not in documents.present]
     if tensors is None and not documents_only:
         findings.append(_missing("model.safetensors"))
@@ -60,7 +62,10 @@ def require_consistent(
 ) -> ConflictReceipt:
     """Refuse a model directory that the same rules find fault with; its receipt otherwise.
 
+    `tensors` None: those of `model.safetensors`, where it is there.
+
     Raises:
+        FamilyUnsupportedError: no schema for this family, with weights or without.
         ConflictError: declarations that contradict each other.
         UnknownFieldError, FieldValueError: a key or value that the schema does not know.
         TensorMissingError, TensorUnknownError, TensorShapeError, TensorDtypeError: the weights
@@ -68,6 +73,8 @@ def require_consistent(
         JsonError, JsonDuplicateKeyError, PartMissingError: a document cannot be read.
     """
     documents = read_documents(root)
+    if tensors is None:
+        tensors = own_tensors(root)
     receipt = compare_declarations(documents, None, tensors, resolutions)
     require_no_stops(receipt)
     for error in _schema_problems(documents, tensors, dtypes):
@@ -94,9 +101,11 @@ def _missing(name: str) -> dict[str, str]:
 def _schema_problems(
     documents: Documents, tensors: Tensors | None, dtypes: frozenset[str]
 ) -> list[TrlmError]:
-    """Of a family with a schema: the first bad field, or else every bad tensor."""
-    if documents.config.get("model_type") != llama.MODEL_TYPE:
-        return []
+    """The family without a schema, or of one with a schema: its first bad field, or bad tensors."""
+    if _foreign(documents):
+        family = documents.config.get("model_type")
+        place = "config.json#/model_type"
+        return [FamilyUnsupportedError(where=place, family=family, known=llama.MODEL_TYPE)]
     try:
         # The sizes are only meaningful once the schema has accepted their types and ranges.
         classify(documents.config, llama.CONFIG_SCHEMA, "config.json")
@@ -105,14 +114,22 @@ def _schema_problems(
     except TrlmError as error:
         return [error]
     sizes = llama.Sizes.of(documents.config)
-    if sizes is None or tensors is None:
+    if tensors is None:
         return []
+    if sizes is None:
+        return unknown_tensors(tensors, llama.is_tensor)
     return tensor_problems(llama.expected_tensors(sizes), tensors, dtypes)
 
 
+def _foreign(documents: Documents) -> bool:
+    return bool(documents.config.get("model_type") != llama.MODEL_TYPE)
+
+
 def _left_open(documents: Documents, tensors: Tensors | None) -> list[ConflictFinding]:
-    family = documents.config.get("model_type")
-    if family != llama.MODEL_TYPE:
+    if _foreign(documents):
+        if tensors is not None:
+            return []
+        family = documents.config.get("model_type")
         detail = f"no closed schema for the family {str(family)[:80]!r}"
         return [ConflictFinding("FAMILY_UNSUPPORTED", "config.json#/model_type", detail, NOTE)]
     if tensors is not None and llama.Sizes.of(documents.config) is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from trlm_lab.base.safetensors_header import StoredTensor
@@ -56,9 +56,18 @@ def tensor_problems(
         elif plan.alias_of is None:
             problems.append(TensorMissingError(where="model.safetensors", tensor=plan.name))
     wanted = {plan.name for plan in expected}
-    for name in sorted(set(tensors) - wanted):
-        problems.append(TensorUnknownError(where=tensors[name].path.name, tensor=name[:200]))
+    problems += unknown_tensors(tensors, wanted.__contains__)
     return problems[:_MOST_NAMED]
+
+
+def unknown_tensors(
+    tensors: Mapping[str, StoredTensor], known: Callable[[str], bool]
+) -> list[TrlmError]:
+    """The stored tensors whose names the family does not have, at most 20 of them."""
+    strange = sorted(name for name in tensors if not known(name))[:_MOST_NAMED]
+    return [
+        TensorUnknownError(where=tensors[name].path.name, tensor=name[:200]) for name in strange
+    ]
 
 
 def _stored_problems(

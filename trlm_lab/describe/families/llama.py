@@ -6,6 +6,7 @@ this version cannot compute (RoPE scaling, biases, tensor-parallel slicing) is r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -161,6 +162,18 @@ class Sizes:
         """The sizes out of a configuration map; None where one of them is not given."""
         row: dict[str, Any] = {f.name: values.get(f.name) for f in fields(cls)}
         return None if None in row.values() else cls(**row)
+
+
+_TENSOR = re.compile(
+    r"lm_head\.weight|model\.(norm|embed_tokens)\.weight"
+    r"|model\.layers\.(0|[1-9][0-9]*)\.(input_layernorm|post_attention_layernorm"
+    r"|self_attn\.[qkvo]_proj|mlp\.(gate|up|down)_proj)\.weight"
+)
+
+
+def is_tensor(name: str) -> bool:
+    """Whether a llama of some size has a tensor of this name."""
+    return _TENSOR.fullmatch(name) is not None
 
 
 def expected_tensors(sizes: Sizes) -> tuple[ExpectedTensor, ...]:
