@@ -28,7 +28,7 @@ export class Client {
     return this.#request({ op: "run", testCase, ...options }, onProgress);
   }
 
-  /** Ask about texts or ids with the loaded tokenizer: op `tokenize`, `tokenizeServed` or `decode`. */
+  /** Ask about texts or ids with the loaded tokenizer: one of the methods of `TextRequests`. */
   ask(op, request) {
     return this.#request({ op, ...request });
   }

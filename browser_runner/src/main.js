@@ -198,6 +198,8 @@ globalThis.trlm = {
   tokenize: (request) => settled(client.ask("tokenize", request)),
   tokenizeServed: (request) => settled(client.ask("tokenizeServed", request)),
   decode: (request) => settled(client.ask("decode", request)),
+  traced: (request) => settled(client.ask("traced", request)),
+  streamed: (request) => settled(client.ask("streamed", request)),
   cancel: () => client.cancel(),
 };
 

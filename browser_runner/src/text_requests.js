@@ -16,14 +16,27 @@ function answered(work) {
   }
 }
 
-/** The most bytes of decoded text that go in one answer: a debugger's messages end at 100 MB. */
+/** The most bytes that go in one answer: a debugger's messages end at 100 MB. */
 const MOST_DECODED = 1 << 22;
+
+function requireRoom(length, fix) {
+  if (length <= MOST_DECODED) return;
+  const detail = `${length} bytes, one answer holds ${MOST_DECODED}`;
+  throw new Problem("ANSWER_TOO_LONG", "", detail, fix);
+}
+
+function decodedRow({ bytes, text }) {
+  requireRoom(bytes.length, "decode fewer ids at a time");
+  return { bytes_hex: toHex(bytes), text };
+}
 
 /** `block` is `{start, length}` in the runtime's memory, or null where the file has none. */
 export class TextRequests {
   #runtime;
   #block;
   #opened = null;
+  #streams = new Map();
+  #count = 0;
 
   constructor(runtime, block) {
     this.#runtime = runtime;
@@ -82,13 +95,36 @@ export class TextRequests {
   /** Each list of ids with its bytes and text, or the problem with it. */
   decode({ lists, mode = "raw" }) {
     const tokenizer = this.open();
-    return lists.map((ids) => answered(() => {
-      const { bytes, text } = tokenizer.decode(ids, mode);
-      if (bytes.length > MOST_DECODED) {
-        const detail = `${bytes.length} bytes of text, one answer holds ${MOST_DECODED}`;
-        throw new Problem("ANSWER_TOO_LONG", "", detail, "decode fewer ids at a time");
-      }
-      return { bytes_hex: toHex(bytes), text };
-    }));
+    return lists.map((ids) => answered(() => decodedRow(tokenizer.decode(ids, mode))));
+  }
+
+  /** What the text is after each stage: the parts of docs/abi.md in hexadecimal, or the problem. */
+  traced({ text, hex, special = false, content = [] }) {
+    const tokenizer = this.open();
+    return answered(() => {
+      const given = hex === undefined ? text : fromHex(hex);
+      const { ids, offsets, parts } = tokenizer.trace(given, { special, content });
+      requireRoom(parts.reduce((sum, part) => sum + part.length, 0), "trace a shorter text");
+      return { ids: Array.from(ids), offsets: Array.from(offsets), parts: parts.map(toHex) };
+    });
+  }
+
+  /**
+   * Ids as they come: for each run what is certain with it; then what is `held` back, or with `end`
+   * the rest. The answer names the stream for the next request; null begins one, the end is its end.
+   */
+  streamed({ stream = null, mode = "raw", runs, held = false, end = false }) {
+    const number = stream ?? (this.#count += 1);
+    if (stream === null) this.#streams.set(number, this.open().stream(mode));
+    const opened = this.#streams.get(number);
+    const answer = answered(() => {
+      const given = runs.map((ids) => decodedRow(opened.push(ids)));
+      if (end) return { given, rest: decodedRow(opened.flush()) };
+      return held ? { given, rest: decodedRow(opened.held()) } : { given };
+    });
+    if (!end) return { stream: number, ...answer };
+    opened.close();
+    this.#streams.delete(number);
+    return { stream: null, ...answer };
   }
 }

@@ -30,11 +30,26 @@ function chip(index, id, token, start, end) {
   return box;
 }
 
-/** The answer of a request for one item, or its problem thrown. */
-function only({ result, problem }) {
+/** What one id gives when it comes, on the ground of its token; the rest has none. */
+function come(index, { bytes_hex: hex, text }) {
+  const box = document.createElement("span");
+  box.className = index === null ? "piece" : `piece g${index % GROUNDS}`;
+  box.title = hex === "" ? "waits for what follows" : `bytes ${hex}`;
+  box.textContent = hex === "" ? "…" : shown({ bytes_hex: hex, text });
+  return box;
+}
+
+/** The answer of a request, or its problem thrown. */
+function whole({ result, problem }) {
   if (problem !== undefined) throw Problem.revive(problem);
-  const [first] = result;
-  if (first.problem !== undefined) throw Problem.revive(first.problem);
+  if (result.problem !== undefined) throw Problem.revive(result.problem);
+  return result;
+}
+
+/** The answer of a request for one item, or its problem thrown. */
+function only(answer) {
+  const result = whole(answer);
+  whole({ result: result[0] });
   return result;
 }
 
@@ -76,9 +91,15 @@ export class TextView {
       const [{ ids, offsets }] = only(await this.#ask("tokenize", { texts: [{ text }], special }));
       const tokens = ids.length === 0 ? []
         : only(await this.#ask("decode", { lists: ids.map((id) => [id]) }));
+      const { given, rest } = whole(
+        await this.#ask("streamed", { runs: ids.map((id) => [id]), end: true }),
+      );
       this.#ids = ids;
       at("pieces").replaceChildren(
         ...ids.map((id, i) => chip(i, id, tokens[i], offsets[2 * i], offsets[2 * i + 1])),
+      );
+      at("streamed").replaceChildren(
+        ...given.map((row, i) => come(i, row)), ...(rest.bytes_hex === "" ? [] : [come(null, rest)]),
       );
       const bytes = new TextEncoder().encode(text).length;
       at("text-status").textContent = `${ids.length} tokens of ${bytes} bytes`;

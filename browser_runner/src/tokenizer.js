@@ -5,6 +5,8 @@ import { Problem } from "./problem.js";
 
 const ADD_SPECIAL_TOKENS = 1;
 const MODES = ["raw", "visible", "diagnostic"];
+/** Stages, pieces, tokens, texts, the normalized text (docs/abi.md). */
+const TRACE_PARTS = [0, 1, 2, 3, 4];
 /** First bytes of the forms that a file of its own may have; an artifact holds the first one. */
 const MAGICS = ["TOK2", "BTOK", "BPE1"];
 
@@ -46,12 +48,22 @@ export class Tokenizer {
    * `{ids, offsets}` of a text, given as a string or as UTF-8 bytes; two byte offsets for each id.
    * `content` are byte offsets, two for each stretch that gives no control token.
    */
-  encode(text, { special = false, content = [] } = {}) {
+  encode(text, options = {}) {
+    return this.#encoded("trlm_text_encode", text, options);
+  }
+
+  /** The same with `parts`, what the text is after each stage: five arrays of bytes. */
+  trace(text, options = {}) {
+    const found = this.#encoded("trlm_text_trace", text, options);
+    return { ...found, parts: TRACE_PARTS.map((part) => this.#part("trlm_text_trace", part)) };
+  }
+
+  #encoded(name, text, { special = false, content = [] }) {
     const bytes = typeof text === "string" ? wellFormed(text) : text;
     const flags = special ? ADD_SPECIAL_TOKENS : 0;
     const spans = content.length > 0 ? Uint32Array.from(content) : null;
     const count = this.#runtime.lending([bytes, spans], (atText, atSpans) => this.#runtime.call(
-      "trlm_text_encode", this.#handle, atText, bytes.length, atSpans, content.length / 2, flags,
+      name, this.#handle, atText, bytes.length, atSpans, content.length / 2, flags,
     ));
     if ((count | 0) < 0) throw this.#runtime.lastProblem();
     return { ids: this.#numbers("ids", count), offsets: this.#numbers("offsets", 2 * count) };
@@ -70,13 +82,16 @@ export class Tokenizer {
       "trlm_text_decode", this.#handle, at, numbers.length, MODES.indexOf(mode),
     ));
     if ((status | 0) < 0) throw this.#runtime.lastProblem();
-    return { bytes: this.#decoded(0), text: utf8.decode(this.#decoded(1)) };
+    return decodedBy((part) => this.#part("trlm_text_decoded", part));
   }
 
-  #decoded(part) {
-    const address = this.#runtime.call("trlm_text_decoded_ptr", this.#handle, part);
-    const length = this.#runtime.call("trlm_text_decoded_len", this.#handle, part);
-    return this.#runtime.bytes(address, length).slice();
+  #part(name, part) {
+    return partOf(this.#runtime, name, this.#handle, part);
+  }
+
+  /** Decoding as ids come. */
+  stream(mode = "raw") {
+    return new TokenStream(this.#runtime, this.#handle, mode);
   }
 
   /** Forget it; the block is untouched. */
@@ -84,6 +99,59 @@ export class Tokenizer {
     this.#runtime.call("trlm_text_free", this.#handle);
     this.#handle = 0;
   }
+}
+
+/** Ids in, what is certain out; close it when it is done. */
+export class TokenStream {
+  #runtime;
+  #handle;
+
+  constructor(runtime, tokenizer, mode) {
+    this.#runtime = runtime;
+    this.#handle = runtime.call("trlm_stream_open", tokenizer, MODES.indexOf(mode));
+    if (this.#handle === 0) throw runtime.lastProblem();
+  }
+
+  /** `{bytes, text}` that are certain with these ids; after a problem nothing has changed. */
+  push(ids) {
+    const numbers = Uint32Array.from(ids);
+    const status = this.#runtime.lending([numbers], (at) => this.#runtime.call(
+      "trlm_stream_push", this.#handle, at, numbers.length,
+    ));
+    return this.#given(status);
+  }
+
+  /** What is held back. */
+  held() {
+    return this.#given(this.#runtime.call("trlm_stream_held", this.#handle));
+  }
+
+  /** The rest; the next id begins a new stream. */
+  flush() {
+    return this.#given(this.#runtime.call("trlm_stream_flush", this.#handle));
+  }
+
+  #given(status) {
+    if ((status | 0) < 0) throw this.#runtime.lastProblem();
+    return decodedBy((part) => partOf(this.#runtime, "trlm_stream_given", this.#handle, part));
+  }
+
+  /** Forget it. */
+  close() {
+    this.#runtime.call("trlm_stream_free", this.#handle);
+    this.#handle = 0;
+  }
+}
+
+/** A copy of a part of what a handle made last. */
+function partOf(runtime, name, handle, part) {
+  const address = runtime.call(`${name}_ptr`, handle, part);
+  const length = runtime.call(`${name}_len`, handle, part);
+  return runtime.bytes(address, length).slice();
+}
+
+function decodedBy(part) {
+  return { bytes: part(0), text: utf8.decode(part(1)) };
 }
 
 /** UTF-8 of a string; TextEncoder would put U+FFFD in place of half a surrogate pair. */

@@ -185,6 +185,8 @@ const OPERATIONS = {
   tokenize: about("tokenize"),
   tokenizeServed: about("tokenizeServed"),
   decode: about("decode"),
+  traced: about("traced"),
+  streamed: about("streamed"),
 };
 
 self.onmessage = async ({ data: { id, op, ...request } }) => {

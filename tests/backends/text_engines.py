@@ -1,18 +1,22 @@
 """The runtime's tokenizer beside the reference and the source, on one document."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import tokenizers
 
 from trlm_lab.backends.abi_host import Host
 from trlm_lab.backends.abi_tokenizer import MODES, AbiTokenizer
+from trlm_lab.backends.native import NativeHost
 from trlm_lab.errors import TrlmError
 from trlm_lab.text import Tokenizer, read_tokenizer
 from trlm_lab.text.coordinates import Coordinates, Span
 from trlm_lab.text.tok2 import write_tok2
+
+Rows = TypeVar("Rows")
 
 #: Ids and offsets in bytes; a code where the text is refused.
 Answer = tuple[list[int], list[Span]] | str
@@ -87,6 +91,11 @@ class Held:
         for mode in MODES:
             wanted = self.wanted.reference.decode(ids, mode)
             assert self.ours.decode(ids, mode) == (wanted.data, wanted.text), (ids, mode)
+
+
+def thinned(host: Host, rows: Sequence[Rows], step: int) -> Sequence[Rows]:
+    """All for the native library; of the same source in WebAssembly, where calls are dear, some."""
+    return rows if isinstance(host, NativeHost) else rows[::step]
 
 
 def answered(

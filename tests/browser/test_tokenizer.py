@@ -27,6 +27,7 @@ from trlm_lab.errors import (
     TokenIdError,
     Utf8Error,
 )
+from trlm_lab.flows.text_views import visible
 from trlm_lab.flows.tokenizer_engines import open_tokenizer, tokenizer_opened
 from trlm_lab.flows.tokenizer_requests import Request
 from trlm_lab.text import BOUNDS, Tokenizer, read_tokenizer
@@ -65,6 +66,34 @@ def test_ids_offsets_and_bytes_are_the_references(
         for mode in ("raw", "visible", "diagnostic"):
             found = reference.decode(wanted.ids, mode)
             assert opened.decode(wanted.ids, mode) == (found.data, found.text), (text, mode)
+
+
+def test_streams_and_stages_are_the_references(
+    opened: ChromiumTokenizer, reference: Tokenizer
+) -> None:
+    text = "h\u00e9 <|end|>\U0001f642"
+    ids = reference.encode(text).ids
+    for mode in ("raw", "visible", "diagnostic"):
+        ours, plain = opened.stream(mode), reference.stream(mode)
+        assert ours.held == plain.held
+        for stream in (ours, plain):
+            with pytest.raises(TokenIdError) as unknown:
+                stream.push(ids[0], 9999)
+            assert unknown.value.facts == {"got": 9999, "index": 1}
+        for run in (ids[:1], ids[1:4], [], *([number] for number in ids[4:-1])):
+            assert ours.push(*run) == plain.push(*run)
+            assert ours.held == plain.held
+        assert ours.flush() == plain.flush()
+        assert ours.push(*ids[:2]) == plain.push(*ids[:2])
+    content = [(0, 7)]
+    wanted = reference.encode(text, trace=True, add_special_tokens=True, content=[(0, 6)])
+    assert opened.trace(text.encode(), add_special_tokens=True, content=content) == wanted
+    with pytest.raises(Utf8Error):
+        opened.trace(b"\xff")
+    with pytest.raises(TextTooLongError):
+        opened.trace(b"a" * (MOST_IN_A_MESSAGE + 1))
+    with pytest.raises(BrowserPageError, match="ANSWER_TOO_LONG"):
+        opened.trace(b"a" * 60_000)
 
 
 def test_content_stays_data(opened: ChromiumTokenizer, reference: Tokenizer) -> None:
@@ -185,6 +214,10 @@ def test_a_person_types_and_sees_tokens(block_page: Page, reference: Tokenizer) 
     ids = [str(number) for number in reference.encode("hello wo\u00e9<|end|>").ids]
     expect(block_page.locator("#pieces small")).to_have_text(ids)
     expect(block_page.locator("#pieces .piece span").last).to_have_text("<|end|>")
+    come = [reference.decode([int(number)]).text for number in ids]
+    halves = [at for at, text in enumerate(come) if "\ufffd" in text]
+    come[halves[0] : halves[-1] + 1] = ["\u2026"] * (len(halves) - 1) + ["\u00e9"]
+    expect(block_page.locator("#streamed .piece")).to_have_text([visible(text) for text in come])
     expect(block_page.locator("#text-status")).to_have_text(f"{len(ids)} tokens of 17 bytes")
     # A tokenizer alone runs nothing.
     expect(block_page.get_by_role("button", name="Run", exact=True)).to_be_disabled()

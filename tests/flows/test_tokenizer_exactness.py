@@ -3,16 +3,21 @@
 import importlib.util
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
-from tests.text.components import ADDED, byte_level
+from tests.text.components import ADDED, TEMPLATE, byte_level, kind, replaced
 from tests.text.constructed import byte_bpe, document
+from trlm_lab.backends.native import NativeRunner
+from trlm_lab.base.interfaces import Runner
 from trlm_lab.flows.exactness import text_generators as generators
 from trlm_lab.flows.exactness.prose import PROSE
 from trlm_lab.flows.exactness.shards import Shard, pool_of, run_shard, shrunk
+from trlm_lab.flows.exactness.stages import Sides
 from trlm_lab.flows.tokenizer_engines import Reference, open_tokenizer
 from trlm_lab.flows.tokenizer_requests import Request, Row, TokenizerFile
 
@@ -56,6 +61,44 @@ def test_planted_fault(tokenizer: Path) -> None:
     assert {one.smallest for one in found} == {"Q"}
     assert {one.stage for one in found} == {"model or added tokens"}
     assert all("Q" in one.text for one in found)
+
+
+CUT = [byte_level(regex=False)]
+#: What is changed, and the stage in which a tokenizer so changed parts from the plain one.
+CHANGES: dict[str, dict[str, Any]] = {
+    "/normalizer (Replace)": {"normalizer": replaced({"String": "1"}, "2")},
+    "/pre_tokenizer/pretokenizers/0 (Digits)": {
+        "pre_tokenizer": kind(
+            "Sequence", pretokenizers=[kind("Digits", individual_digits=True), *CUT]
+        )
+    },
+    "/added_tokens (given text)": {"added_tokens": []},
+    "/model (BPE)": {"model": byte_bpe(ignore_merges=True) | {"merges": []}},
+    "/post_processor (TemplateProcessing)": {"post_processor": TEMPLATE},
+}
+
+
+@pytest.mark.parametrize("stage", CHANGES)
+def test_the_stage_of_the_runtime_is_named(
+    stage: str, tmp_path: Path, require: Callable[[Runner], None]
+) -> None:
+    """Beside the reference, and beside a library that shows less."""
+    require(NativeRunner())
+    plain = {
+        "normalizer": replaced({"String": "1"}, "1"),
+        "pre_tokenizer": kind(
+            "Sequence", pretokenizers=[kind("Digits", individual_digits=False), *CUT]
+        ),
+        "post_processor": byte_level(),
+        "added_tokens": ADDED,
+        "model": byte_bpe(),
+    }
+    files = [tmp_path / "plain.json", tmp_path / "changed.json"]
+    for file, changes in zip(files, ({}, CHANGES[stage]), strict=True):
+        file.write_text(json.dumps(document(**{**plain, **changes})))
+    ours, reference = open_tokenizer(files[1], "native"), Reference(TokenizerFile.at(files[0]))
+    for side in (Sides(ours, reference), Sides(ours, open_tokenizer(files[0], "hf"), reference)):
+        assert side.first_stage("hello 11<s>", special=True) == stage
 
 
 def test_shrinking() -> None:

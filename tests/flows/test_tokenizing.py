@@ -73,6 +73,17 @@ def test_engines_agree(command: Command, engine: str, options: tuple[str, ...]) 
     assert "truncation is declared and switched off" in command.output.err
 
 
+def test_trace_of_every_engine(command: Command, engine: str) -> None:
+    lines = b'{"text":"h\xc3\xa9 <s>"}\n{"segments":[{"text":"<s>","owner":"content"}]}'
+    for options in (("--trace",), ("--trace", "--add-special-tokens")):
+        rows = command(lines, "tokenize", *options, "--engine", engine)
+        wanted = command(lines, "tokenize", *options)
+        if engine == "hf":
+            assert [row["tokens"] for row in rows] == [row["tokens"] for row in wanted]
+        else:
+            assert rows == wanted
+
+
 def test_trace(command: Command) -> None:
     (row,) = command(b'{"text":"h\xc3\xa9"}', "tokenize", "--trace")
     assert [stage["kind"] for stage in row["stages"]] == [
@@ -133,6 +144,19 @@ def test_broken_bytes(command: Command) -> None:
     assert command(line, "decode", "--engine", "hf")[0]["text"] == "\ufffd"
 
 
+def test_stream_of_every_engine(command: Command, engine: str) -> None:
+    ids = command(b'{"text":"<s>h\xc3\xa4\xf0\x9f\x99\x82"}', "tokenize")[0]["ids"]
+    lines = "\n".join(f'{{"ids":{row}}}' for row in (ids, [ids[0], 99999, 1], ids[:-1])).encode()
+    if engine == "hf":
+        command(lines, "decode", "--stream", "--engine", engine, status=4)
+        assert "NOT_SUPPORTED" in command.output.err
+        return
+    for mode in ("raw", "visible", "diagnostic"):
+        asked = ("decode", "--stream", "--mode", mode)
+        wanted = command(lines, *asked, status=3)
+        assert command(lines, *asked, "--engine", engine, status=3) == wanted
+
+
 def test_stream(command: Command) -> None:
     """A line a token; a character comes when its last byte does, half of one at the end."""
     ids = command(b'{"text":"h\xc3\xa4\xc3\xa4"}', "tokenize")[0]["ids"]
@@ -161,8 +185,6 @@ def test_bad_ids(command: Command, engine: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "code"),
     [
-        (("decode", "--engine", "native", "--stream"), 4, "NOT_SUPPORTED"),
-        (("decode", "--engine", "hf", "--stream"), 4, "NOT_SUPPORTED"),
         (("tokenize", "--engine", "other"), 2, "UNKNOWN_NAME"),
         (("decode", "--mode", "pretty"), 2, "UNKNOWN_NAME"),
     ],

@@ -150,12 +150,15 @@ def test_tidied_words_come_with_the_next_space() -> None:
     assert chain.finish() == " no"
 
 
-@pytest.mark.parametrize("kind", ["UNIGRAM", "BPE"])
-@pytest.mark.parametrize("switches", [
+PIECE_SWITCHES: list[dict[str, Any]] = [
     {}, {"byte_fallback": True}, {"byte_fallback": True, "remove_extra_whitespaces": False},
     {"add_dummy_prefix": False, "defined": True}, {"denormalize": True},
     {"unk_surface": "", "byte_fallback": True},
-])  # fmt: skip
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["UNIGRAM", "BPE"])
+@pytest.mark.parametrize("switches", PIECE_SWITCHES)
 def test_sentencepiece_models(kind: str, switches: dict[str, Any]) -> None:
     tokenizer = read_sentencepiece(model(kind, **switches))
     texts = [piece.text for piece in tokenizer.file.pieces]

@@ -77,7 +77,9 @@ def shards(
         if opened is None:
             opened = _opened(path, engine, given)
         count = min(given.shard, given.texts - number * given.shard)
-        row = run_shard(*opened, Shard(given.seed, number), count).to_map()
+        candidate, source, reference, pool = opened
+        shard = Shard(given.seed, number)
+        row = run_shard(candidate, source, pool, shard, count, reference).to_map()
         room.mkdir(parents=True, exist_ok=True)
         part = file.with_suffix(".part")
         part.write_text(json.dumps(row, indent=1))
@@ -87,11 +89,11 @@ def shards(
 
 def _opened(
     path: Path, engine: str, given: argparse.Namespace
-) -> tuple[TokenizerEngine, TokenizerEngine, Pool]:
+) -> tuple[TokenizerEngine, TokenizerEngine, Reference, Pool]:
     candidate = open_tokenizer(path, engine)
     source = open_tokenizer(path, given.source or source_engine(path))
     reference = candidate if isinstance(candidate, Reference) else Reference(TokenizerFile.at(path))
-    return candidate, source, pool_of(reference.tokenizer, given.seed)
+    return candidate, source, reference, pool_of(reference.tokenizer, given.seed)
 
 
 def table(kept: Path) -> Iterator[str]:

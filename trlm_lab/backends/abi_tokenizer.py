@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trlm_lab.backends.abi_host import Host, Scratch, last_error
-from trlm_lab.errors import (
-    RuntimeRefusedError,
-    TextTooLongError,
-    TokenIdError,
-    TrlmError,
-    UnknownTokenMissingError,
-    Utf8Error,
-)
+from trlm_lab.backends.abi_stream import AbiStream
+from trlm_lab.backends.abi_trace import PARTS, Trace
+from trlm_lab.backends.text_refusals import require_words, text_error
+from trlm_lab.text import Encoding
 
 Ids = NDArray[np.uint32]
 ADD_SPECIAL_TOKENS = 1
 #: Modes of decoding by their number in the ABI.
 MODES = ("raw", "visible", "diagnostic")
-_UTF8, _TOO_LONG, _UNKNOWN, _TOKEN_ID = 701, 702, 703, 704
 _NEGATIVE = 1 << 31
 
 
@@ -37,6 +33,7 @@ class AbiTokenizer:
     def __init__(self, host: Host, block: bytes | memoryview) -> None:
         self._host = host
         self._memory = ExitStack()
+        self._streams: WeakSet[AbiStream] = WeakSet()
         data = np.frombuffer(block, np.uint8)
         placed = self._memory.enter_context(Scratch(host, data))
         self._handle = host.call("trlm_text_load", placed.address, len(data))
@@ -53,6 +50,8 @@ class AbiTokenizer:
 
     def close(self) -> None:
         """Give the tokenizer and its block back."""
+        for stream in list(self._streams):
+            stream.close()
         if self._handle:
             self._host.call("trlm_text_free", self._handle)
             self._handle = 0
@@ -79,13 +78,34 @@ class AbiTokenizer:
             TextTooLongError: beyond the bound of one call.
             UnknownTokenMissingError: the model has nothing for a part of the text.
         """
+        return self._encoded("encode", text, content, add_special_tokens)
+
+    def trace(
+        self,
+        text: bytes,
+        *,
+        content: Sequence[tuple[int, int]] = (),
+        add_special_tokens: bool = False,
+    ) -> Encoding:
+        """The same with every stage, as the reference has it.
+
+        Raises:
+            As `encode`; TextTooLongError where the stages take more memory than a trace may.
+        """
+        found = self._encoded("trace", text, content, add_special_tokens)
+        parts = [self._part("trace", number) for number in range(len(PARTS))]
+        return Trace(text, *found, parts).encoding()
+
+    def _encoded(
+        self, name: str, text: bytes, content: Sequence[tuple[int, int]], add_special_tokens: bool
+    ) -> tuple[Ids, Ids]:
         # The stretches lie behind the text: one piece of memory a call.
         given = text + np.array(content, np.uint32).tobytes() if content else text
         flags = ADD_SPECIAL_TOKENS if add_special_tokens else 0
         with Scratch(self._host, np.frombuffer(given, np.uint8)) as placed:
             stretches = (placed.address + len(text) if content else 0, len(content))
             count = self._host.call(
-                "trlm_text_encode", self._handle, placed.address, len(text), *stretches, flags
+                f"trlm_text_{name}", self._handle, placed.address, len(text), *stretches, flags
             )
         if count >= _NEGATIVE:
             raise text_error(last_error(self._host))
@@ -109,39 +129,18 @@ class AbiTokenizer:
             status = self._host.call("trlm_text_decode", self._handle, *where)
         if status:
             raise text_error(last_error(self._host), ids)
-        return self._decoded(0), self._decoded(1).decode()
+        return self._part("decoded", 0), self._part("decoded", 1).decode()
 
-    def _decoded(self, part: int) -> bytes:
-        address = self._host.call("trlm_text_decoded_ptr", self._handle, part)
-        length = self._host.call("trlm_text_decoded_len", self._handle, part)
+    def _part(self, name: str, number: int) -> bytes:
+        address = self._host.call(f"trlm_text_{name}_ptr", self._handle, number)
+        length = self._host.call(f"trlm_text_{name}_len", self._handle, number)
         return self._host.bytes_at(address, length).tobytes() if length else b""
 
-
-def require_words(ids: Sequence[int]) -> None:
-    """Refuse ids that the ABI has no room for.
-
-    Raises:
-        TokenIdError: one of 2^32 or more.
-    """
-    for index, number in enumerate(ids):
-        if number >= 1 << 32:
-            raise TokenIdError(got=number, index=index)
-
-
-def text_error(error: TrlmError, ids: Sequence[int] = ()) -> TrlmError:
-    """The runtime's refusal of a text, or of ids, as the reference has it."""
-    if not isinstance(error, RuntimeRefusedError):
-        return error
-    number, detail = error.facts["number"], error.facts["detail"]
-    index = int(error.where.split()[-1]) if error.where[-1:].isdigit() else 0
-    if number == _UTF8:
-        return Utf8Error(detail=detail, index=index)
-    if number == _TOO_LONG:
-        got, unit, *_, limit = detail.replace(",", "").split()
-        return TextTooLongError(got=int(got), unit=unit, limit=int(limit))
-    if number == _UNKNOWN:
-        return UnknownTokenMissingError(text=detail.removeprefix("no token stands for "))
-    return TokenIdError(got=ids[index], index=index) if number == _TOKEN_ID else error
+    def stream(self, mode: str = "raw") -> AbiStream:
+        """Decoding as ids come; it ends with this tokenizer."""
+        stream = AbiStream(self._host, self._handle, MODES.index(mode))
+        self._streams.add(stream)
+        return stream
 
 
 def native_tokenizer(block: bytes | memoryview) -> AbiTokenizer:

@@ -24,11 +24,11 @@ from trlm_lab.flows.tokenizer_requests import (
     Row,
     TokenizerEngine,
     TokenizerFile,
-    token_row,
+    encoding_row,
 )
 from trlm_lab.flows.tokenizer_runtime import chromium, native, wasm
 from trlm_lab.flows.tokenizer_sources import HuggingFace, LlamaCpp, SentencePieceLibrary
-from trlm_lab.text import MODES, Encoding, StreamingDecoder, Tokenizer, read_tokenizer
+from trlm_lab.text import MODES, StreamingDecoder, Tokenizer, read_tokenizer
 from trlm_lab.text.sentencepiece import SentencePieceTokenizer
 
 __all__ = [
@@ -40,8 +40,6 @@ __all__ = [
     "source_engine",
     "tokenizer_opened",
 ]
-
-UNITS = ("scalar", "utf16", "normalized_utf8_byte")
 
 
 def open_tokenizer(path: Path, engine: str) -> TokenizerEngine:
@@ -119,8 +117,7 @@ class Reference:
             trace=request.trace,
             content=request.content,
         )
-        row = token_row(found.ids, found.offsets())
-        return row | (_traced(found) if request.trace else {})
+        return encoding_row(found, trace=request.trace)
 
     def decode(self, ids: list[int], mode: str) -> Row:
         """Exact bytes in every mode."""
@@ -130,16 +127,6 @@ class Reference:
     def stream(self, mode: str) -> StreamingDecoder:
         """Exact bytes in every mode."""
         return self.tokenizer.stream(mode)
-
-
-def _traced(found: Encoding) -> Row:
-    return {
-        "tokens": [token.text for token in found.tokens],
-        "inserted": [token.inserted for token in found.tokens],
-        "normalized": found.normalized,
-        **{f"offsets_{unit}": [list(o) for o in found.offsets(unit)] for unit in UNITS},
-        "stages": found.stage_rows(),
-    }
 
 
 COMPILED = ("TOK2", "SLM2")

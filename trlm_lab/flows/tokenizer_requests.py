@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from trlm_lab.base.plain_file import open_plain
 from trlm_lab.errors import PathMissingError
-from trlm_lab.text import StreamingDecoder
+from trlm_lab.text import Encoding, TokenStream
 from trlm_lab.text.coordinates import Span
 
 Row = dict[str, Any]
@@ -61,7 +61,7 @@ class TokenizerEngine(Protocol):
     def decode(self, ids: list[int], mode: str) -> Row:
         """Bytes and text."""
 
-    def stream(self, mode: str) -> StreamingDecoder:
+    def stream(self, mode: str) -> TokenStream:
         """The same token by token."""
 
 
@@ -69,7 +69,7 @@ class TokenizerEngine(Protocol):
 class TakesUtf8(Protocol):
     """An engine that looks at the bytes of a text itself: their form, and their number."""
 
-    def tokenize_utf8(self, data: bytes, *, add_special_tokens: bool) -> Row:
+    def tokenize_utf8(self, data: bytes, *, add_special_tokens: bool, trace: bool = False) -> Row:
         """As `tokenize`.
 
         Raises:
@@ -85,6 +85,23 @@ class Closes(Protocol):
         """Give it up. May be called again."""
 
 
+UNITS = ("scalar", "utf16", "normalized_utf8_byte")
+
+
 def token_row(ids: list[int], offsets: Sequence[Span]) -> Row:
     """Ids and offsets in bytes of the original text."""
     return {"ids": ids, "offsets": [list(o) for o in offsets], "offset_unit": "utf8_byte"}
+
+
+def encoding_row(found: Encoding, *, trace: bool) -> Row:
+    """An encoding as a row; every stage with `trace`."""
+    row = token_row(found.ids, found.offsets())
+    if not trace:
+        return row
+    return row | {
+        "tokens": [token.text for token in found.tokens],
+        "inserted": [token.inserted for token in found.tokens],
+        "normalized": found.normalized,
+        **{f"offsets_{unit}": [list(o) for o in found.offsets(unit)] for unit in UNITS},
+        "stages": found.stage_rows(),
+    }

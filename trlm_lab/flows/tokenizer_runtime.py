@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from trlm_lab.backends.abi_tokenizer import AbiTokenizer, native_tokenizer, wasmtime_tokenizer
 from trlm_lab.backends.browser.tokenizer import ChromiumTokenizer
 from trlm_lab.base import strict_json
-from trlm_lab.errors import StreamUnsupportedError
 from trlm_lab.flows.compiled_tokenizer import (
     read_block,
     read_gguf_file,
     read_model,
     tokenizer_block,
 )
-from trlm_lab.flows.tokenizer_requests import SMALL, Request, Row, TokenizerFile, token_row
-from trlm_lab.text import StreamingDecoder, read_tokenizer
+from trlm_lab.flows.tokenizer_requests import (
+    SMALL,
+    Request,
+    Row,
+    TokenizerFile,
+    encoding_row,
+    token_row,
+)
+from trlm_lab.text import TokenStream, read_tokenizer
 from trlm_lab.text.coordinates import Coordinates, Span
 from trlm_lab.text.tok2 import MAGIC, write_tok2
 from trlm_lab.text.tok2.layout import Header
@@ -28,9 +35,8 @@ Opener = Callable[[bytes | memoryview], AbiTokenizer | ChromiumTokenizer]
 class RuntimeTokenizer:
     """A TOK2 block, BTOK or BPE1 in the runtime; a file of another kind is compiled first."""
 
-    def __init__(self, file: TokenizerFile, name: str, opener: Opener) -> None:
+    def __init__(self, file: TokenizerFile, opener: Opener) -> None:
         given = runtime_bytes(file)
-        self._name = name
         self._tokenizer = opener(given)
         flags = 0 if file.kind in SMALL else Header.unpack(given).flags
         self.notes: Sequence[str] = [
@@ -40,19 +46,23 @@ class RuntimeTokenizer:
         ]
 
     def tokenize(self, request: Request) -> Row:
-        """Ids and offsets; of the stages nothing is shown."""
+        """Every stage is there on request."""
         text = checked(request.text)
         place = Coordinates(text)
-        ids, offsets = self._tokenizer.encode(
-            text.encode(),
-            content=[place.utf8(span) for span in _apart(request.content)],
-            add_special_tokens=request.add_special_tokens,
-        )
-        return token_row(ids.tolist(), [(start, end) for start, end in offsets.tolist()])
+        content = [place.utf8(span) for span in _apart(request.content)]
+        return self._row(text.encode(), content, request.add_special_tokens, request.trace)
 
-    def tokenize_utf8(self, data: bytes, *, add_special_tokens: bool) -> Row:
-        """Ids and offsets of bytes that nothing here has looked at."""
-        ids, offsets = self._tokenizer.encode(data, add_special_tokens=add_special_tokens)
+    def tokenize_utf8(self, data: bytes, *, add_special_tokens: bool, trace: bool = False) -> Row:
+        """The same of bytes that nothing here has looked at."""
+        return self._row(data, (), add_special_tokens, trace)
+
+    def _row(
+        self, data: bytes, content: Sequence[Span], add_special_tokens: bool, trace: bool
+    ) -> Row:
+        asked: dict[str, Any] = {"content": content, "add_special_tokens": add_special_tokens}
+        if trace:
+            return encoding_row(self._tokenizer.trace(data, **asked), trace=True)
+        ids, offsets = self._tokenizer.encode(data, **asked)
         return token_row(ids.tolist(), [(start, end) for start, end in offsets.tolist()])
 
     def decode(self, ids: list[int], mode: str) -> Row:
@@ -65,13 +75,9 @@ class RuntimeTokenizer:
         if isinstance(self._tokenizer, ChromiumTokenizer):
             self._tokenizer.close()
 
-    def stream(self, mode: str) -> StreamingDecoder:
-        """It has none.
-
-        Raises:
-            StreamUnsupportedError: always.
-        """
-        raise StreamUnsupportedError(where="--engine", engine=self._name)
+    def stream(self, mode: str) -> TokenStream:
+        """Exact bytes in every mode."""
+        return self._tokenizer.stream(mode)
 
 
 def runtime_bytes(file: TokenizerFile) -> bytes | memoryview:
@@ -91,17 +97,17 @@ def runtime_bytes(file: TokenizerFile) -> bytes | memoryview:
 
 def native(file: TokenizerFile) -> RuntimeTokenizer:
     """In the native library."""
-    return RuntimeTokenizer(file, "native", native_tokenizer)
+    return RuntimeTokenizer(file, native_tokenizer)
 
 
 def wasm(file: TokenizerFile) -> RuntimeTokenizer:
     """In the WebAssembly module in wasmtime."""
-    return RuntimeTokenizer(file, "wasm", wasmtime_tokenizer)
+    return RuntimeTokenizer(file, wasmtime_tokenizer)
 
 
 def chromium(file: TokenizerFile) -> RuntimeTokenizer:
     """In the WebAssembly module in a browser, which ends with this process."""
-    return RuntimeTokenizer(file, "wasm@chromium", ChromiumTokenizer)
+    return RuntimeTokenizer(file, ChromiumTokenizer)
 
 
 def _apart(spans: Iterable[Span]) -> list[Span]:

@@ -177,7 +177,7 @@ def _tokenized(engine: TokenizerEngine, vector: Vector) -> Answer:
     """By the engine that takes bytes, where the bounds are its own; else as text that is one."""
     insert = vector.add_special_tokens
     if isinstance(engine, TakesUtf8) and vector.bounds == BOUNDS:
-        return engine.tokenize_utf8(vector.input, add_special_tokens=insert)
+        return engine.tokenize_utf8(vector.input, add_special_tokens=insert, trace=True)
     text = text_of(vector.input, bounds=vector.bounds)
     return engine.tokenize(Request(text, add_special_tokens=insert, trace=True))
 

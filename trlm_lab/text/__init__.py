@@ -9,7 +9,7 @@ from __future__ import annotations
 from trlm_lab.text.decoded import MODES, Decoded
 from trlm_lab.text.reading import read_tokenizer
 from trlm_lab.text.records import Encoding, Stage, StagePiece, Token
-from trlm_lab.text.streaming import StreamingDecoder
+from trlm_lab.text.streaming import StreamingDecoder, TokenStream
 from trlm_lab.text.tokenizer import Tokenizer
 from trlm_lab.text.utf8 import BOUNDS, Bounds, text_of
 
@@ -23,6 +23,7 @@ __all__ = [
     "StagePiece",
     "StreamingDecoder",
     "Token",
+    "TokenStream",
     "Tokenizer",
     "read_tokenizer",
     "text_of",

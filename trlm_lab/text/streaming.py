@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from trlm_lab.text.decoded import Decoded, LeftOut, escaped
 from trlm_lab.text.decoder_streams import Chain
 from trlm_lab.text.decoders import Decoder
 from trlm_lab.text.scalar_sets import ScalarSet
 from trlm_lab.text.streams import KEPT, scalars
+
+
+class TokenStream(Protocol):
+    """Ids in, bytes and text out, whoever decodes."""
+
+    def push(self, *numbers: int) -> Decoded:
+        """What is certain once these ids are known."""
+
+    def flush(self) -> Decoded:
+        """All that was held back; the next id begins a new stream."""
+
+    @property
+    def held(self) -> Decoded:
+        """What is held back: what `flush` would give now."""
 
 
 class StreamingDecoder:
@@ -43,16 +58,19 @@ class StreamingDecoder:
         self._bytes = b""
         self._count = 0
 
-    def push(self, number: int) -> Decoded:
-        """What is certain once this id is known.
+    def push(self, *numbers: int) -> Decoded:
+        """What is certain once these ids are known.
 
         Raises:
             TokenIdError: an id without token; nothing has changed, the stream goes on.
         """
-        text = self._left_out.shown(self._text_of(number, self._count))
-        self._count += 1
-        if text is None:
-            return Decoded(b"", "")
+        texts = [self._text_of(number, index) for index, number in enumerate(numbers, self._count)]
+        self._count += len(texts)
+        shown = [self._left_out.shown(text) for text in texts]
+        found = [self._push(text) for text in shown if text is not None]
+        return Decoded(b"".join([one.data for one in found]), "".join([one.text for one in found]))
+
+    def _push(self, text: str) -> Decoded:
         data = self._bytes + self._exact.push(text).encode("utf-8", KEPT)
         whole, self._bytes = scalars(data, KEPT)
         return self._decoded(whole, self._shown.push(text))

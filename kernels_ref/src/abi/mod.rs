@@ -14,6 +14,7 @@ pub mod errors;
 pub mod memory;
 pub mod models;
 pub mod operators;
+pub mod streams;
 pub mod text;
 
 fn null(place: &str) -> Error {

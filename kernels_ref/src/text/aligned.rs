@@ -41,6 +41,11 @@ impl<'t> View<'t> {
         View { text, origins: Origins::Untouched(0), base: 0 }
     }
 
+    /// A text that lies untouched at an offset of another one, which counts as the given text.
+    pub fn lying(text: &'t [u8], offset: usize) -> View<'t> {
+        View { text, origins: Origins::Untouched(offset), base: offset as i32 }
+    }
+
     /// The bytes `start` to `end`.
     #[inline]
     pub fn part(&self, start: usize, end: usize) -> View<'t> {

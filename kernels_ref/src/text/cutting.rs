@@ -7,17 +7,21 @@ use super::pre_tokenizers::{Metaspace, PreTokenizer, Step, WordCuts};
 use super::scalars::{scalar_at, scalars};
 use super::splitting::{Behaviour, Cuts, Groups};
 use super::tables::Map;
+use super::trace::{Place, Tracing};
 use crate::error::Result;
 
 /// Stands before every word of a vocabulary of words.
 const MARK: u32 = 0x2581;
 
-impl Run<'_, '_> {
+impl<T: Tracing> Run<'_, '_, T> {
     /// The pre-tokenizers from `stage` on.
     pub(super) fn cut(&mut self, stage: usize, piece: View) -> Result<()> {
         let owner = self.owner;
         if piece.text.is_empty() {
             return Ok(());
+        }
+        if let Some(before) = stage.checked_sub(1).filter(|_| T::NOTES) {
+            self.trace.piece(Place::PreTokenizer(before), &piece);
         }
         match owner.pre_tokenizers.get(stage) {
             None => self.model(piece),
@@ -135,6 +139,10 @@ impl Run<'_, '_> {
         let piece = spaced.as_ref().map_or(piece, Changed::view);
         let leave = |run: &mut Self, one: View| {
             if owner.plain_bytes && stage + 1 == owner.pre_tokenizers.len() {
+                if T::NOTES {
+                    let shown = visible_bytes(one);
+                    run.trace.piece(Place::PreTokenizer(stage), &shown.view());
+                }
                 run.model(one)
             } else {
                 run.cut(stage + 1, visible_bytes(one).view())
@@ -154,7 +162,7 @@ impl Run<'_, '_> {
     fn metaspace(&mut self, stage: usize, one: &Metaspace, piece: View) -> Result<()> {
         let mapped = piece.kept(|_| true, |code| if code == 0x20 { one.code } else { code });
         let piece = mapped.as_ref().map_or(piece, Changed::view);
-        let wanted = one.always || (one.first && piece.is_first());
+        let wanted = one.always || (one.first && self.trace.is_first(&piece));
         let prefixed =
             (wanted && !piece.text.starts_with(&one.text)).then(|| piece.prefixed(&one.text));
         let piece = prefixed.as_ref().map_or(piece, Changed::view);

@@ -27,21 +27,20 @@ pub struct Decoded {
     pub text: Vec<u8>,
 }
 
+impl Decoded {
+    /// By number: 0 the bytes, 1 the text.
+    pub fn part(&self, number: u32) -> Option<&[u8]> {
+        [&self.bytes, &self.text].get(number as usize).map(|bytes| bytes.as_slice())
+    }
+}
+
 impl Tokenizer<'_> {
     /// The bytes and the text of ids.
     pub fn decode(&self, ids: &[u32], mode: Mode) -> Result<Decoded> {
         let clean = mode == Mode::Visible;
         let mut texts = Vec::with_capacity(ids.len());
         for (index, &id) in ids.iter().enumerate() {
-            let text = self.token_text(id).ok_or_else(|| {
-                let detail = format!("{} is no id of this tokenizer", id);
-                Error::new(Code::TokenId, format!("index {}", index), detail)
-            })?;
-            if !(clean && self.is_special_text(&text)) {
-                texts.push(text);
-            } else if self.keeps_places {
-                texts.push(Vec::new());
-            }
+            texts.extend(self.shown_text(id, index, clean)?);
         }
         let bytes = to_bytes(&self.through(texts.clone(), Manner { lossy: false, clean }));
         let text = match mode {
@@ -49,6 +48,18 @@ impl Tokenizer<'_> {
             _ => self.through(texts, Manner { lossy: true, clean }),
         };
         Ok(Decoded { bytes, text })
+    }
+
+    /// What decoders get of an id; None where it is left out, which `clean` does with special tokens.
+    pub(super) fn shown_text(&self, id: u32, index: usize, clean: bool) -> Result<Option<Vec<u8>>> {
+        let text = self.token_text(id).ok_or_else(|| {
+            let detail = format!("{} is no id of this tokenizer", id);
+            Error::new(Code::TokenId, format!("index {}", index), detail)
+        })?;
+        if !(clean && self.is_special_text(&text)) {
+            return Ok(Some(text));
+        }
+        Ok(self.keeps_places.then(Vec::new))
     }
 
     /// The token of an id; added tokens come before the model's.
@@ -77,7 +88,7 @@ impl Tokenizer<'_> {
         texts.concat()
     }
 
-    fn escaped(&self, bytes: &[u8]) -> Vec<u8> {
+    pub(super) fn escaped(&self, bytes: &[u8]) -> Vec<u8> {
         let text = from_bytes(bytes, false);
         let hidden = &self.sets[self.hidden_set];
         let mut out = Vec::with_capacity(text.len());

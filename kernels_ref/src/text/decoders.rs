@@ -125,7 +125,7 @@ impl Decoder<'_> {
 }
 
 /// The bytes of visible texts; a text with any other character stands for its own UTF-8.
-fn visible_joined(texts: &[Vec<u8>]) -> Vec<u8> {
+pub fn visible_joined(texts: &[Vec<u8>]) -> Vec<u8> {
     let mut out = Vec::new();
     for text in texts {
         let length = out.len();
@@ -150,17 +150,17 @@ fn fallen_back(texts: Texts, lossy: bool) -> Texts {
         match named_byte(&text) {
             Some(byte) => waiting.push(byte),
             None => {
-                run(&mut waiting, lossy, &mut out);
+                byte_run(&mut waiting, lossy, &mut out);
                 out.push(text);
             }
         }
     }
-    run(&mut waiting, lossy, &mut out);
+    byte_run(&mut waiting, lossy, &mut out);
     out
 }
 
 /// A run is one text if it is UTF-8; if not, each of its bytes is lost.
-fn run(waiting: &mut Vec<u8>, lossy: bool, out: &mut Texts) {
+pub fn byte_run(waiting: &mut Vec<u8>, lossy: bool, out: &mut Texts) {
     if waiting.is_empty() {
         return;
     }

@@ -6,39 +6,52 @@ use super::cache::{Kept, LONGEST};
 use super::models::{Model, Room};
 use super::partition::partition;
 use super::scalars::scalars;
-use super::state::{Out, Request, State};
+use super::state::{Offsets, Out, Request, State};
+use super::trace::{Place, Tracing};
 use super::Tokenizer;
 use crate::error::Result;
 
+/// Pieces behind the normalizers have their origins in one way, whatever cut them.
+const BEHIND: Place = Place::Normalized;
+
 /// One text on its way.
-pub struct Run<'r, 'a> {
+pub struct Run<'r, 'a, T> {
     pub(super) owner: &'r Tokenizer<'a>,
     request: &'r Request<'r>,
     pub(super) state: &'r mut State,
+    pub(super) trace: &'r mut T,
 }
 
-impl<'r, 'a> Run<'r, 'a> {
+impl<'r, 'a, T: Tracing> Run<'r, 'a, T> {
     /// The tokens of a text, before any post-processor.
     pub fn tokens(
         owner: &'r Tokenizer<'a>,
         request: &'r Request<'r>,
         state: &'r mut State,
+        trace: &'r mut T,
     ) -> Result<()> {
-        let mut run = Run { owner, request, state };
-        run.matched(View::whole(request.text), &owner.given, |run, piece| run.normalized(piece))
+        let mut run = Run { owner, request, state, trace };
+        run.matched(View::whole(request.text), Place::Given, |run, piece| run.normalized(piece))
     }
 
     /// Added tokens of one group apart; `other` takes what lies between them.
     fn matched(
         &mut self,
         piece: View,
-        matcher: &Matcher,
+        place: Place,
         mut other: impl FnMut(&mut Self, View) -> Result<()>,
     ) -> Result<()> {
         if piece.text.is_empty() {
             return Ok(());
         }
         let owner = self.owner;
+        let matcher: &Matcher =
+            if place == Place::Given { &owner.given } else { &owner.normalized };
+        let mut between = |run: &mut Self, start, end| {
+            let piece = piece.part(start, end).rebased();
+            run.trace.piece(place, &piece);
+            other(run, piece)
+        };
         let borders = Borders {
             word: owner.word.map(|set| &owner.sets[set]),
             space: owner.space.map(|set| &owner.sets[set]),
@@ -47,42 +60,48 @@ impl<'r, 'a> Run<'r, 'a> {
         let content = !self.request.content.is_empty();
         if owner.partitioned {
             let found = partition(matcher, &owner.added, piece.text, |number, start, end| {
-                !(content && owner.added[number].special && self.is_content(&piece, start, end))
+                let special = content && owner.added[number].special;
+                !(special && self.is_content(place, &piece, start, end))
             });
             return found.into_iter().try_for_each(|found| match found {
-                (start, end, None) => other(self, piece.part(start, end).rebased()),
+                (start, end, None) => between(self, start, end),
                 found => {
-                    self.added(&piece, found);
+                    self.added(place, &piece, found);
                     Ok(())
                 }
             });
         }
         while let Some(found) = stretches.next(|number, start, end| {
-            !(content && owner.added[number].special && self.is_content(&piece, start, end))
+            let special = content && owner.added[number].special;
+            !(special && self.is_content(place, &piece, start, end))
         }) {
             match found {
-                (start, end, None) => other(self, piece.part(start, end).rebased())?,
+                (start, end, None) => between(self, start, end)?,
                 (start, end, Some(_)) if start == end => {}
-                found => self.added(&piece, found),
+                found => self.added(place, &piece, found),
             }
         }
         Ok(())
     }
 
-    fn added(&mut self, piece: &View, (start, end, number): Found) {
+    fn added(&mut self, place: Place, piece: &View, (start, end, number): Found) {
         let owner = self.owner;
         if let Some(token) = number.and_then(|number| owner.added.get(number)) {
-            let (first, last) = piece.origin(start, end, self.request.text);
             self.state.ids.push(token.id);
-            self.state.offsets.push([first, last]);
+            self.state.offsets.push(self.origin(place, piece, start, end));
+            self.trace.added(place, &piece.part(start, end), token.id);
             for (trimming, edges) in owner.trimmings.iter().zip(&mut self.state.edges) {
                 edges.push(trimming.of_text(&piece.text[start..end], &owner.sets));
             }
         }
     }
 
-    fn is_content(&self, piece: &View, start: usize, end: usize) -> bool {
-        let (first, last) = piece.origin(start, end, self.request.text);
+    fn origin(&self, place: Place, piece: &View, start: usize, end: usize) -> Offsets {
+        self.trace.origin(place, piece, start, end, self.request.text)
+    }
+
+    fn is_content(&self, place: Place, piece: &View, start: usize, end: usize) -> bool {
+        let [first, last] = self.origin(place, piece, start, end);
         let content = self.request.content;
         let at = content.partition_point(|span| span[0] < last);
         at > 0 && first < content[at - 1][1]
@@ -91,7 +110,7 @@ impl<'r, 'a> Run<'r, 'a> {
     fn normalized(&mut self, piece: View) -> Result<()> {
         let owner = self.owner;
         let mut made: Option<Changed> = None;
-        for stage in &owner.normalizers {
+        for (number, stage) in owner.normalizers.iter().enumerate() {
             let now = made.as_ref().map_or(piece, Changed::view).rebased();
             if now.text.is_empty() {
                 return Ok(());
@@ -99,16 +118,18 @@ impl<'r, 'a> Run<'r, 'a> {
             if let Some(changed) = stage.apply(now, &owner.tools(), &mut self.state.search) {
                 made = Some(changed);
             }
+            let now = made.as_ref().map_or(piece, Changed::view);
+            self.trace.piece(Place::Normalizer(number), &now);
         }
-        let piece = made.as_ref().map_or(piece, Changed::view);
-        self.matched(piece, &owner.normalized, |run, piece| run.cut(0, piece))
+        let piece = self.trace.normalized(made.as_ref().map_or(piece, Changed::view));
+        self.matched(piece, Place::Normalized, |run, piece| run.cut(0, piece))
     }
 
     /// The tokens of one piece. A long one is cut where that changes nothing.
     pub(super) fn model(&mut self, piece: View) -> Result<()> {
         let owner = self.owner;
-        let content =
-            !self.request.content.is_empty() && self.is_content(&piece, 0, piece.text.len());
+        let content = !self.request.content.is_empty()
+            && self.is_content(BEHIND, &piece, 0, piece.text.len());
         let bpe = match &owner.model {
             Model::Bpe(bpe) if piece.text.len() > LONGEST && bpe.borders.is_some() => bpe,
             _ => return self.tokens_of(piece, content),
@@ -132,7 +153,7 @@ impl<'r, 'a> Run<'r, 'a> {
             Kept::Tokens(start, end) => {
                 let State { ids, offsets, edges, caches, .. } = &mut *self.state;
                 let parts = caches[usize::from(content)].tokens(start, end);
-                let mut out = Out { ids, offsets, edges };
+                let mut out = Out { ids, offsets, edges, trace: self.trace };
                 out.push(self.owner, &piece, parts, self.request.text);
                 return Ok(());
             }
@@ -148,7 +169,8 @@ impl<'r, 'a> Run<'r, 'a> {
         if let Some(hash) = hash {
             caches[usize::from(content)].keep(hash, piece.text, parts);
         }
-        Out { ids, offsets, edges }.push(owner, &piece, parts, self.request.text);
+        let mut out = Out { ids, offsets, edges, trace: self.trace };
+        out.push(owner, &piece, parts, self.request.text);
         if parts.capacity() > 1 << 16 {
             *parts = Vec::new();
         }

@@ -30,9 +30,11 @@ pub mod sets;
 pub mod slm1;
 mod splitting;
 pub mod state;
+pub mod stream;
 mod symbols;
 mod tables;
 pub mod tok2;
+pub mod trace;
 mod vocabulary;
 
 use self::added::{AddedToken, Matcher};
@@ -49,6 +51,7 @@ use self::pre_tokenizers::PreTokenizer;
 use self::sentencepiece::Sentence;
 use self::sets::ScalarSet;
 use self::state::{Offsets, Request, State};
+use self::trace::{Recorder, Trace, Tracing, Untraced};
 use self::vocabulary::{Vocabulary, NONE};
 use crate::error::{ensure, Code, Error, Result};
 use std::borrow::Cow;
@@ -64,7 +67,7 @@ pub struct Tokenizer<'a> {
     patterns: Vec<Pattern>,
     normalizers: Vec<Normalizer<'a>>,
     pre_tokenizers: Vec<PreTokenizer<'a>>,
-    post_processors: Vec<PostProcessor>,
+    post_processors: Vec<PostProcessor<'a>>,
     decoders: Vec<Decoder<'a>>,
     added: Vec<AddedToken<'a>>,
     /// How each is printed: a normalized one in its normalized form.
@@ -96,10 +99,18 @@ pub struct Tokenizer<'a> {
     keeps_places: bool,
     /// The model takes the bytes themselves for their visible characters.
     plain_bytes: bool,
+    names: Names<'a>,
     /// What is around a model of SentencePiece.
     sentence: Option<Sentence<'a>>,
     /// The bytes of the block, where nobody else keeps them for as long as they are used.
     pub made: Option<Vec<u8>>,
+}
+
+/// What is called how where stages are shown.
+struct Names<'a> {
+    /// Pointers and kinds of the normalizers, pre-tokenizers, post-processors and decoders.
+    stages: Vec<[&'a [u8]; 2]>,
+    model: &'static str,
 }
 
 impl<'a> Tokenizer<'a> {
@@ -151,6 +162,7 @@ impl<'a> Tokenizer<'a> {
             partitioned: gguf,
             keeps_places: gguf,
             plain_bytes,
+            names: Names { stages: stages.names, model: block.model_name },
             sentence: block.sentence,
             made: None,
         };
@@ -205,21 +217,44 @@ impl<'a> Tokenizer<'a> {
     /// The tokens of a text, written into `state`; `insert` allows what post-processors put around.
     /// After an error the state holds no token.
     pub fn encode(&self, request: &Request, insert: bool, state: &mut State) -> Result<()> {
+        self.encode_with(request, insert, state, &mut Untraced)
+    }
+
+    /// The same, and what the text is after each stage.
+    pub fn traced(&self, request: &Request, insert: bool, state: &mut State) -> Result<Trace> {
+        let mut recorder = Recorder::new(self, request.text);
+        let done = self.encode_with(request, insert, state, &mut recorder);
+        let done = done.and_then(|()| recorder.finish());
+        if done.is_err() {
+            state.clear();
+        }
+        done
+    }
+
+    fn encode_with<T: Tracing>(
+        &self,
+        request: &Request,
+        insert: bool,
+        state: &mut State,
+        trace: &mut T,
+    ) -> Result<()> {
         state.clear();
         state.edges.resize_with(self.trimmings.len(), Vec::new);
         let text = request.text;
         require_text(text)?;
         require_content(text, request.content)?;
         let done = match &self.sentence {
-            Some(sentence) => sentence.tokens(self, text, state),
-            None => Run::tokens(self, request, state),
+            Some(sentence) => sentence.tokens(self, text, state, trace),
+            None => Run::tokens(self, request, state, trace),
         };
         if let Err(error) = done {
             state.clear();
             return Err(error);
         }
-        for stage in &self.post_processors {
+        trace.model(self, state);
+        for (number, stage) in self.post_processors.iter().enumerate() {
             stage.apply(text, state, insert);
+            trace.post_processor(self, number, state, insert);
         }
         Ok(())
     }

@@ -10,12 +10,21 @@ use super::vocabulary::Vocabulary;
 /// White space scalars at the beginning and at the end of a token.
 pub type Edges = (u16, u16);
 
+/// A token put around, and how it is written.
+#[derive(Clone, Copy)]
+pub struct Inserted<'a> {
+    /// The token.
+    pub id: u32,
+    /// Its text; it is shown, and does nothing.
+    pub text: &'a [u8],
+}
+
 /// One stage.
-pub enum PostProcessor {
+pub enum PostProcessor<'a> {
     /// Spaces of a token left out of its offsets: whether one was put in front, and which edges.
     Trim(bool, usize),
     /// Tokens of its own; None is the place of the text's own.
-    Template(Vec<Option<u32>>),
+    Template(Vec<Option<Inserted<'a>>>),
 }
 
 /// What trimming needs to know of tokens.
@@ -70,7 +79,7 @@ fn edges(text: &[u8], space: &ScalarSet) -> Edges {
     (leading.min(0xffff) as u16, trailing.min(0xffff) as u16)
 }
 
-impl PostProcessor {
+impl PostProcessor<'_> {
     /// Change the tokens of a text; `insert` allows tokens of the stage's own.
     pub fn apply(&self, given: &[u8], state: &mut State, insert: bool) {
         match self {
@@ -116,10 +125,10 @@ fn stepped_back(given: &[u8], from: usize, count: u16) -> Option<usize> {
     Some(at)
 }
 
-fn template(pieces: &[Option<u32>], state: &mut State, insert: bool) {
+fn template(pieces: &[Option<Inserted>], state: &mut State, insert: bool) {
     // A token that stands for no text has no offsets to trim.
     let wanted = || pieces.iter().copied().filter(|piece| insert || piece.is_none());
-    state.ids = put_around(wanted(), &state.ids, |id| id);
+    state.ids = put_around(wanted(), &state.ids, |piece| piece.id);
     state.offsets = put_around(wanted(), &state.offsets, |_| [0, 0]);
     for edges in &mut state.edges {
         *edges = put_around(wanted(), edges, |_| (0, 0));
@@ -127,16 +136,16 @@ fn template(pieces: &[Option<u32>], state: &mut State, insert: bool) {
 }
 
 /// The values of a text's own tokens at their places, and one for each token put around.
-fn put_around<T: Copy>(
-    pieces: impl Iterator<Item = Option<u32>>,
+pub fn put_around<'a, T: Copy>(
+    pieces: impl Iterator<Item = Option<Inserted<'a>>>,
     own: &[T],
-    value: impl Fn(u32) -> T,
+    mut value: impl FnMut(Inserted<'a>) -> T,
 ) -> Vec<T> {
     let mut out = Vec::with_capacity(own.len() + 2);
     for piece in pieces {
         match piece {
             None => out.extend_from_slice(own),
-            Some(id) => out.push(value(id)),
+            Some(piece) => out.push(value(piece)),
         }
     }
     out

@@ -5,6 +5,7 @@ use super::cache::Cache;
 use super::models::{self, Part};
 use super::pattern;
 use super::post::Edges;
+use super::trace::{Place, Tracing};
 use super::Tokenizer;
 
 /// First and one past the last byte of the given text.
@@ -44,24 +45,26 @@ pub struct Request<'t> {
 }
 
 /// Where tokens go.
-pub struct Out<'o> {
+pub struct Out<'o, T> {
     /// Ids.
     pub ids: &'o mut Vec<u32>,
     /// Offsets of each.
     pub offsets: &'o mut Vec<Offsets>,
     /// Edges of each, for each trimming.
     pub edges: &'o mut [Vec<Edges>],
+    /// Who is told of them.
+    pub trace: &'o mut T,
 }
 
-impl Out<'_> {
+impl<T: Tracing> Out<'_, T> {
     /// The tokens of a piece.
     #[inline]
     pub fn push(&mut self, owner: &Tokenizer, piece: &View, parts: &[Part], given: &[u8]) {
         for part in parts {
             let (start, end) = (part.start as usize, part.end as usize);
-            let (first, last) = piece.origin(start, end, given);
             self.ids.push(part.id);
-            self.offsets.push([first, last]);
+            self.offsets.push(self.trace.origin(Place::Normalized, piece, start, end, given));
+            self.trace.token(owner, piece, part);
             for (trimming, edges) in owner.trimmings.iter().zip(&mut *self.edges) {
                 edges.push(trimming.of_token(part.id, &piece.text[start..end], &owner.sets));
             }

@@ -8,14 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from trlm_lab.backends.abi_tokenizer import Ids, require_words, text_error
+from trlm_lab.backends.abi_tokenizer import Ids
+from trlm_lab.backends.abi_trace import Trace
 from trlm_lab.backends.browser.find import find_chromium
 from trlm_lab.backends.browser.frames import Assembler, digest_from_row
 from trlm_lab.backends.browser.host import PageHost
 from trlm_lab.backends.browser.problems import error_of
 from trlm_lab.backends.browser.resources import ARTIFACT_PATH, Resource, resources
+from trlm_lab.backends.browser.token_stream import MOST_IDS, PageStream
+from trlm_lab.backends.text_refusals import require_words, text_error
 from trlm_lab.backends.wasm_module import read_module
 from trlm_lab.errors import RuntimeRefusedError, TextTooLongError
+from trlm_lab.text import Encoding
 
 Answer = Future[dict[str, Any]]
 
@@ -23,8 +27,6 @@ Answer = Future[dict[str, Any]]
 IDLE_LIMIT_S = 300.0
 #: A debugger's message ends at 100 MB, which kills the browser; ids take many times their text.
 MOST_IN_A_MESSAGE = 1 << 20
-#: Ids of one list; each takes up to eight bytes in the message.
-MOST_IDS = 1 << 20
 
 
 class ChromiumTokenizer:
@@ -78,6 +80,32 @@ class ChromiumTokenizer:
         if "problem" in row:
             raise text_error(error_of(row["problem"]))
         return np.array(row["ids"], np.uint32), np.array(row["offsets"], np.uint32).reshape(-1, 2)
+
+    def trace(
+        self,
+        text: bytes,
+        *,
+        content: Sequence[tuple[int, int]] = (),
+        add_special_tokens: bool = False,
+    ) -> Encoding:
+        """The same with every stage, as the reference has it.
+
+        Raises:
+            As `encode`; TextTooLongError, BrowserPageError: what is longer than a message.
+        """
+        if len(text) > MOST_IN_A_MESSAGE:
+            raise TextTooLongError(got=len(text), unit="bytes", limit=MOST_IN_A_MESSAGE)
+        about = {"content": [place for span in content for place in span]}
+        row = self._answer("traced", about | {"hex": text.hex(), "special": add_special_tokens})
+        if "problem" in row:
+            raise text_error(error_of(row["problem"]))
+        ids = np.array(row["ids"], np.uint32)
+        offsets = np.array(row["offsets"], np.uint32).reshape(-1, 2)
+        return Trace(text, ids, offsets, [bytes.fromhex(part) for part in row["parts"]]).encoding()
+
+    def stream(self, mode: str = "raw") -> PageStream:
+        """Decoding as ids come; it ends with this tokenizer."""
+        return PageStream(self._answer, mode)
 
     def _encode_served(self, text: bytes, about: dict[str, Any]) -> tuple[Ids, Ids]:
         """A long text: it is served as a file, ids and offsets come back as frames."""

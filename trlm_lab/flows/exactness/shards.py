@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from trlm_lab.errors import TrlmError, Utf8Error
+from trlm_lab.errors import Utf8Error
+from trlm_lab.flows.exactness.stages import Sides, answer
 from trlm_lab.flows.exactness.text_generators import Pool, equal_texts, ill_formed, long_text, mixed
 from trlm_lab.flows.tokenizer_requests import Request, Row, TokenizerEngine
 from trlm_lab.text import Tokenizer, text_of
@@ -80,9 +81,15 @@ def pool_of(tokenizer: Tokenizer | SentencePieceTokenizer, seed: int) -> Pool:
 
 
 def run_shard(
-    candidate: TokenizerEngine, source: TokenizerEngine, pool: Pool, shard: Shard, count: int
+    candidate: TokenizerEngine,
+    source: TokenizerEngine,
+    pool: Pool,
+    shard: Shard,
+    count: int,
+    reference: TokenizerEngine | None = None,
 ) -> Shard:
-    """Run `count` texts and fill in the shard."""
+    """Run `count` texts and fill in the shard; the reference helps to name stages."""
+    sides = Sides(candidate, source, reference)
     digest = hashlib.sha256()
     for index in range(count):
         draw = Random(f"{shard.seed}:{shard.number}:{index}")
@@ -96,11 +103,11 @@ def run_shard(
         shard.bytes += size
         shard.long += size > 200
         shard.generators.update(name.split("+"))
-        ours, theirs = _answers(candidate, source, text, special)
+        ours, theirs = _answers(sides, text, special)
         digest.update(repr(theirs.get("ids")).encode())
         shard.ids += len(theirs.get("ids", ()))
         if differ(ours, theirs):
-            shard.mismatches.append(_mismatch(candidate, source, index, name, text, special))
+            shard.mismatches.append(_mismatch(sides, index, name, text, special))
     shard.digest = digest.hexdigest()
     return shard
 
@@ -112,22 +119,9 @@ def differ(ours: Row, theirs: Row) -> bool:
     return any(ours.get(key) != theirs.get(key) for key in shared)
 
 
-def _answers(
-    candidate: TokenizerEngine, source: TokenizerEngine, text: str, special: bool
-) -> tuple[Row, Row]:
+def _answers(sides: Sides, text: str, special: bool) -> tuple[Row, Row]:
     request = Request(text, add_special_tokens=special)
-    return _answer(candidate, request), _answer(source, request)
-
-
-def _answer(engine: TokenizerEngine, request: Request) -> Row:
-    try:
-        return engine.tokenize(request)
-    except TrlmError as error:
-        return {"error": error.code}
-    except Exception as error:
-        # The tokenizers library raises bare Exceptions; the one on a text without token speaks of
-        # `unk` or of an unknown token.
-        return {"error": "UNKNOWN_TOKEN_MISSING" if "unk" in str(error).lower() else str(error)}
+    return answer(sides.candidate, request), answer(sides.source, request)
 
 
 def _refused(data: bytes, index: int, shard: Shard) -> int:
@@ -146,17 +140,10 @@ def _refused(data: bytes, index: int, shard: Shard) -> int:
     return 0
 
 
-def _mismatch(
-    candidate: TokenizerEngine,
-    source: TokenizerEngine,
-    index: int,
-    name: str,
-    text: str,
-    special: bool,
-) -> Mismatch:
-    smallest = shrunk(text, lambda shorter: differ(*_answers(candidate, source, shorter, special)))
-    ours, theirs = _answers(candidate, source, smallest, special)
-    stage = first_stage(candidate, source, smallest)
+def _mismatch(sides: Sides, index: int, name: str, text: str, special: bool) -> Mismatch:
+    smallest = shrunk(text, lambda shorter: differ(*_answers(sides, shorter, special)))
+    ours, theirs = _answers(sides, smallest, special)
+    stage = sides.first_stage(smallest, special=special)
     return Mismatch(index, name, text, smallest, stage, ours, theirs)
 
 
@@ -180,28 +167,3 @@ def shrunk(text: str, fails: Callable[[str], bool]) -> str:
             text = plain
         left -= left > 0
     return text
-
-
-def first_stage(candidate: TokenizerEngine, source: TokenizerEngine, text: str) -> str:
-    """The first stage after which the engines differ, as far as both show their stages."""
-    try:
-        ours = candidate.tokenize(Request(text, trace=True))
-    except TrlmError as error:
-        return error.code
-    shown = getattr(source, "stages", None)
-    if shown is None:
-        return "unknown: the source shows no stages"
-    for name, theirs in shown(text).items():
-        mine = _shown(ours, name)
-        if None not in (mine, theirs) and mine != theirs:
-            return str(name)
-    theirs = source.tokenize(Request(text))
-    return "offsets" if ours["ids"] == theirs["ids"] else "model or added tokens"
-
-
-def _shown(row: Row, name: str) -> Any:
-    """What an engine shows of a stage; None if nothing."""
-    if name == "normalizer":
-        return row.get("normalized")
-    cuts = [one for one in row.get("stages", ()) if one["stage"].startswith("/pre_tokenizer")]
-    return [piece["text"] for piece in cuts[-1]["pieces"]] if cuts else None

@@ -139,6 +139,11 @@ impl Model<'_> {
         }
     }
 
+    /// Whether a token is written as the piece of text that it stands for.
+    pub fn writes_pieces(&self, id: u32) -> bool {
+        matches!(self, Model::Unigram(model) if model.unknown == Some(id))
+    }
+
     /// The unknown token's id.
     pub fn unknown_id(&self) -> Option<u32> {
         match self {

@@ -14,6 +14,7 @@ pub mod symbols;
 use self::normalizer::{Normalized, Normalizer};
 use super::models::{Part, Room};
 use super::state::State;
+use super::trace::Tracing;
 use super::vocabulary::NONE;
 use super::Tokenizer;
 use crate::error::Result;
@@ -30,28 +31,44 @@ pub struct Sentence<'a> {
 
 impl Sentence<'_> {
     /// The tokens of a text. One that shares a scalar with the next one ends before it.
-    pub fn tokens(&self, owner: &Tokenizer, text: &[u8], state: &mut State) -> Result<()> {
+    pub fn tokens<T: Tracing>(
+        &self,
+        owner: &Tokenizer,
+        text: &[u8],
+        state: &mut State,
+        trace: &mut T,
+    ) -> Result<()> {
         let normalized = self.normalizer.apply(text, &owner.vocabulary);
         let mut parts = std::mem::take(&mut state.parts);
         parts.clear();
         let room = Room { vocabulary: &owner.vocabulary, hidden: None, scratch: &mut state.model };
         owner.model.tokenize(&normalized.text, room, &mut parts)?;
+        trace.whole(owner, &normalized, &parts);
         let mut after_unknown = false;
         for part in &parts {
             let unknown = part.id == NONE;
             let [start, end] = span(&normalized, part);
+            let piece = &normalized.text[part.start as usize..part.end as usize];
             match (&self.bytes, state.offsets.last_mut()) {
                 (Some(bytes), _) if unknown => {
-                    let piece = &normalized.text[part.start as usize..part.end as usize];
                     for (i, &byte) in piece.iter().enumerate() {
                         // The last byte has the extent, those before have none.
-                        let until = if i + 1 == piece.len() { end } else { start };
+                        let last = i + 1 == piece.len();
                         state.ids.push(bytes[usize::from(byte)]);
-                        state.offsets.push([start, until]);
+                        state.offsets.push([start, if last { end } else { start }]);
+                        if T::NOTES {
+                            let until = if last { part.end } else { part.start };
+                            let name = format!("<0x{:02X}>", byte);
+                            trace.part(name.as_bytes(), [part.start, until], false);
+                        }
                     }
                 }
-                (_, Some(last)) if unknown && after_unknown => last[1] = end,
+                (_, Some(last)) if unknown && after_unknown => {
+                    last[1] = end;
+                    trace.part(piece, [part.start, part.end], true);
+                }
                 _ => {
+                    trace.part(piece, [part.start, part.end], false);
                     state.ids.push(if unknown { self.unknown } else { part.id });
                     state.offsets.push([start, end]);
                 }

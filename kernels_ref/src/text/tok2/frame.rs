@@ -88,6 +88,23 @@ impl Kind {
         }
     }
 
+    /// What it is called where stages are shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Bpe => "BPE",
+            Kind::Unigram => "Unigram",
+            Kind::WordPiece => "WordPiece",
+            Kind::WordLevel => "WordLevel",
+            Kind::Texts => "GGUF BPE",
+            Kind::Scored => "GGUF SPM",
+            Kind::Words => "GGUF WPM",
+            Kind::PiecePaths => "UNIGRAM",
+            Kind::PieceMerges => "BPE",
+            Kind::PieceWords => "WORD",
+            Kind::PieceCharacters => "CHAR",
+        }
+    }
+
     /// Whether it has merges.
     fn merges(self) -> bool {
         matches!(self, Kind::Bpe | Kind::Texts)

@@ -45,6 +45,8 @@ pub struct Block<'a> {
     pub vocabulary: Vocabulary<'a>,
     /// The model.
     pub model: Model<'a>,
+    /// What it is called.
+    pub model_name: &'static str,
     /// How tokens are decoded in profiles 2 and 3.
     pub kinds: Option<Kinds<'a>>,
     /// What is around the model in profile 3.
@@ -72,8 +74,18 @@ pub fn read(bytes: &[u8]) -> Result<Block<'_>> {
         stages.decoders.push(Decoder::Sentence(decoder));
         sentence
     });
-    let hidden = parameters.hidden;
-    Ok(Block { pools, stages, added, hidden, vocabulary, model, kinds, sentence, profile })
+    Ok(Block {
+        pools,
+        stages,
+        added,
+        hidden: parameters.hidden,
+        vocabulary,
+        model,
+        model_name: frame.kind.name(),
+        kinds,
+        sentence,
+        profile,
+    })
 }
 
 /// Rule 24: roles do not change how a text is encoded.

@@ -7,6 +7,7 @@ use super::tables::Table;
 use crate::bytes::u16_at;
 use crate::error::Result;
 use crate::text::charsmap::Charsmap;
+use crate::text::post::Inserted;
 use crate::text::pre_tokenizers::Step;
 use crate::text::splitting::Behaviour;
 use crate::text::tables::{Classes, Compositions, Map, Runs};
@@ -34,6 +35,9 @@ pub enum Post {
     Template(usize, usize),
 }
 
+/// Where a stage stands in tokenizer.json, and what it is called there.
+pub type Names<'a> = [&'a [u8]; 2];
+
 /// Reads one stage after the other.
 pub struct Reader<'r, 'a> {
     references: References<'r, 'a>,
@@ -46,6 +50,8 @@ pub struct Reader<'r, 'a> {
     operands: usize,
     pieces: usize,
     taken: usize,
+    /// Of the stages so far.
+    names: Vec<Names<'a>>,
 }
 
 impl<'r, 'a> Reader<'r, 'a> {
@@ -56,7 +62,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         at: usize,
         pieces: usize,
     ) -> Reader<'r, 'a> {
-        Reader { references, gguf, at, flags: 0, operands: 0, pieces, taken: 0 }
+        Reader { references, gguf, at, flags: 0, operands: 0, pieces, taken: 0, names: Vec::new() }
     }
 
     /// Pieces that templates have taken.
@@ -64,9 +70,9 @@ impl<'r, 'a> Reader<'r, 'a> {
         self.taken
     }
 
-    /// References for the walk.
-    pub fn uses(self) -> Vec<Use> {
-        self.references.uses
+    /// References for the walk, and what the stages are called.
+    pub fn parts(self) -> (Vec<Use>, Vec<Names<'a>>) {
+        (self.references.uses, self.names)
     }
 
     pub(super) fn rule(&self, holds: bool, at: usize, detail: &str) -> Result<()> {
@@ -88,18 +94,20 @@ impl<'r, 'a> Reader<'r, 'a> {
     /// The opcode is known: check the flags, note what the stage is called.
     pub(super) fn known(&mut self, flags: u16) -> Result<()> {
         self.rule(self.flags & !flags == 0, self.at + 2, "unknown flags")?;
-        self.references.text(self.at + 4)?;
-        self.references.text(self.at + 8).map(|_| ())
+        let names = [self.references.text(self.at + 4)?, self.references.text(self.at + 8)?];
+        self.names.push(names);
+        Ok(())
     }
 
     /// The same of a stage that has one name only.
     pub(super) fn known_as(&mut self, flags: u16, pointer: &[u8]) -> Result<()> {
         self.rule(self.flags & !flags == 0, self.at + 2, "unknown flags")?;
+        let mut names: Names = [b"", b""];
         for (i, wanted) in [pointer, b"SentencePiece"].iter().enumerate() {
-            let at = self.at + 4 + 4 * i;
-            let name = self.references.text(at)?;
-            self.rule(name == *wanted, at, "another name")?;
+            names[i] = self.references.text(self.at + 4 + 4 * i)?;
+            self.rule(names[i] == *wanted, self.at + 4 + 4 * i, "another name")?;
         }
+        self.names.push(names);
         Ok(())
     }
 
@@ -294,18 +302,18 @@ impl<'r, 'a> Reader<'r, 'a> {
     }
 
     /// The array of pieces behind the stages; None is the place of the text's own tokens.
-    pub fn template_pieces(&mut self) -> Result<Vec<Option<u32>>> {
+    pub fn template_pieces(&mut self) -> Result<Vec<Option<Inserted<'a>>>> {
         let first = self.at;
         (0..self.pieces).map(|i| self.piece(first + PIECE * i)).collect()
     }
 
-    fn piece(&mut self, at: usize) -> Result<Option<u32>> {
+    fn piece(&mut self, at: usize) -> Result<Option<Inserted<'a>>> {
         let (id, text) = (self.references.section.u32(at), self.references.section.u32(at + 4));
         if id == NONE && text == NONE {
             return Ok(None);
         }
         self.rule(id < COUNT_LIMIT, at, "an id")?;
-        self.references.text(at + 4)?;
-        Ok(Some(id))
+        let text = self.references.text(at + 4)?;
+        Ok(Some(Inserted { id, text }))
     }
 }

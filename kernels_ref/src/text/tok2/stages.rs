@@ -4,7 +4,7 @@ use super::pools::{Pools, Use};
 use super::references::References;
 use super::section::Section;
 use super::sentence::SentenceStages;
-use super::stage_row::{Post, Reader, PIECE, STAGE};
+use super::stage_row::{Names, Post, Reader, PIECE, STAGE};
 use crate::error::Result;
 use crate::text::decoders::Decoder;
 use crate::text::normalizers::Normalizer;
@@ -23,13 +23,15 @@ pub struct Stages<'a> {
     /// In order.
     pub pre_tokenizers: Vec<PreTokenizer<'a>>,
     /// In order.
-    pub post_processors: Vec<PostProcessor>,
+    pub post_processors: Vec<PostProcessor<'a>>,
     /// The sets of white space that trimming asks for, each once.
     pub trimmed: Vec<usize>,
     /// In order.
     pub decoders: Vec<Decoder<'a>>,
     /// The two stages of profile 3, which has no others.
     pub sentence: Option<SentenceStages<'a>>,
+    /// What all of them are called, in this order.
+    pub names: Vec<Names<'a>>,
     /// References for the walk.
     pub uses: Vec<Use>,
 }
@@ -58,8 +60,8 @@ pub fn read_stages<'a>(
     let mut stages = Stages::default();
     if whole {
         stages.sentence = Some(reader.sentence()?);
-        stages.uses = reader.uses();
-        return Ok(stages);
+        let (uses, names) = reader.parts();
+        return Ok(Stages { uses, names, ..stages });
     }
     for _ in 0..counts[0] {
         stages.normalizers.push(reader.stage(Reader::normalizer)?);
@@ -95,6 +97,6 @@ pub fn read_stages<'a>(
             }
         });
     }
-    stages.uses = reader.uses();
-    Ok(stages)
+    let (uses, names) = reader.parts();
+    Ok(Stages { uses, names, ..stages })
 }
