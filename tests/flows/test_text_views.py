@@ -8,7 +8,7 @@ import pytest
 from trlm_lab.flows.notebooks import run_notebook
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.text_box import text_box
-from trlm_lab.flows.text_views import StageView, side_by_side, visible
+from trlm_lab.flows.text_views import StageView, decoded_rows, side_by_side, visible
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.text import read_tokenizer
 
@@ -75,3 +75,16 @@ def test_the_notebook_runs_and_gives_what_the_library_gives(
     done = run_notebook(ws, "08_text", given, [])
     assert done.evidence["ids"] == read_tokenizer(words).encode("a <b>").ids
     assert done.evidence["same"] == {"python": "yes", "hf": "yes"}
+
+
+def test_what_is_decoded_shows_its_white_space(file: Path) -> None:
+    rows = decoded_rows(file, "python", [1, 3])
+    assert [(row["mode"], row["text"]) for row in rows] == [
+        (mode, "a·b") for mode in ("raw", "visible", "diagnostic")
+    ]
+
+
+def test_an_error_in_the_box_is_no_markup(file: Path) -> None:
+    _, shown = text_box(file, ["<b>"], "a").children
+    assert "&lt;b&gt;" in shown.value
+    assert "<b>" not in shown.value

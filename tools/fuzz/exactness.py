@@ -20,6 +20,7 @@ from typing import Any
 
 from trlm_lab.acquire.tokenizer_data import tokenizer_packages
 from trlm_lab.base.home import trlm_home
+from trlm_lab.flows.exactness.fuzz_log import kept_rows
 from trlm_lab.flows.exactness.shards import Shard, pool_of, run_shard
 from trlm_lab.flows.exactness.text_generators import NORMALIZATION_TEST, Pool
 from trlm_lab.flows.tokenizer_engines import (
@@ -98,14 +99,13 @@ def _opened(
 
 def table(kept: Path) -> Iterator[str]:
     """Rows of a Markdown table of all finished shards."""
-    yield "| engine | tokenizer | texts | over 200 bytes | bytes | ids | ill-formed | differ |"
-    yield "|---|---|---|---|---|---|---|---|"
-    for room in sorted({file.parent for file in kept.rglob("*.json")}):
-        rows = [json.loads(file.read_bytes()) for file in sorted(room.glob("*.json"))]
-        sums = [sum(row[k] for row in rows) for k in ("texts", "long", "bytes", "ids", "refused")]
-        cells = [room.parent.name.partition("-")[0], room.name.replace("--", "/")]
-        cells += [f"{number:,}" for number in sums]
-        yield f"| {' | '.join(cells)} | {sum(len(row['mismatches']) for row in rows)} |"
+    rows = list(kept_rows(kept))
+    for head in rows[:1]:
+        yield f"| {' | '.join(head)} |"
+        yield "|---" * len(head) + "|"
+    for row in rows:
+        cells = (f"{cell:,}" if isinstance(cell, int) else cell for cell in row.values())
+        yield f"| {' | '.join(cells)} |"
 
 
 def main(arguments: list[str]) -> int:

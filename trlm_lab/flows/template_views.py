@@ -70,7 +70,7 @@ def opinions(source: str, given: chat.Conversation) -> list[dict[str, Any]]:
     answers = {name: _answer(make) for name, make in engines.items()}
     first = next(iter(answers.values()))
     return [
-        {"engine": name, "same": answer == first, "answer": visible(answer)}
+        {"engine": name, "same": "yes" if answer == first else "NO", "answer": visible(answer)}
         for name, answer in answers.items()
     ]
 

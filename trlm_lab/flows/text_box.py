@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def text_box(path: Path, engines: Sequence[str], text: str) -> Any:
             engines_seen = side_by_side(path, line.value, engines)
             shown.value = stages._repr_html_() + engines_seen._repr_html_()
         except TrlmError as error:
-            shown.value = f"<pre>{error.code}: {error.text}</pre>"
+            shown.value = f"<pre>{html.escape(f'{error.code}: {error.text}')}</pre>"
 
     line.observe(show, names="value")
     show()

@@ -123,6 +123,16 @@ def side_by_side(path: Path, text: str, engines: Sequence[str]) -> Table:
     return Table(rows)
 
 
+def decoded_rows(path: Path, engine: str, ids: Sequence[int]) -> list[dict[str, Any]]:
+    """The ids turned back in every mode; white space and controls are written out."""
+    rows = []
+    with tokenizer_opened(path, engine) as opened:
+        for mode in ("raw", "visible", "diagnostic"):
+            row = opened.decode(list(ids), mode)
+            rows.append({"mode": mode, **row, "text": visible(str(row.get("text", "")))})
+    return rows
+
+
 def component_rows(tokenizer: Tokenizer) -> list[dict[str, Any]]:
     """Every component in the order in which a text meets it, and where the file declares it."""
     added = Counter(flag for one in tokenizer.added for flag in _flags(one))
