@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from tests.backends.test_text_gguf import require_same
 from tests.text.slm1.made import drawn, of_byte_level, small
 from tests.text.slm1.test_btok_bpe1 import BPE1_CASES, BTOK_CASES
-from trlm_lab.backends.abi_host import Host
+from trlm_lab.backends.abi_host import Host, Scratch
+from trlm_lab.backends.abi_stream import AbiStream
 from trlm_lab.backends.abi_tokenizer import AbiTokenizer
 from trlm_lab.backends.tokenizer_texts import sample_texts
 from trlm_lab.errors import RuntimeRefusedError, Tok2CompileError, TrlmError
@@ -112,6 +114,18 @@ def test_ids_offsets_and_bytes(text_host: Host, name: str) -> None:
         for mode in ("raw", "visible", "diagnostic"):
             row = wanted.decode(ids, mode)
             assert ours.decode(ids, mode) == (row.data, row.text)
+
+
+def test_a_stream_outlives_its_tokenizer(text_host: Host) -> None:
+    """The block that was made of the file stays for as long as a stream uses it."""
+    text = "hello wo\xe9".encode()
+    ours = AbiTokenizer(text_host, SOURCES["words"])
+    stream, size = AbiStream(text_host, ours._handle, 0), len(ours.block)
+    ours.close()
+    # Memory that was given back would be taken again, and hold something else.
+    with Scratch(text_host, np.full(size, 0xA5, np.uint8)):
+        assert stream.push(*small().encode(text)).data + stream.flush().data == text
+    stream.close()
 
 
 def test_long_texts(text_host: Host) -> None:
