@@ -144,7 +144,7 @@ def test_the_receipt_is_machine_readable_and_deterministic(tree: Tree) -> None:
     receipt = judged(root)
     assert receipt.receipt_id == judged(root).receipt_id
     row = canon.decode(canon.encode(receipt.to_map()))
-    assert row["schema"] == "trlm.conflict.v2"
+    assert row["schema"] == "trlm.conflict.v3"
     eos = next(e for e in row["evidence"] if e["field"] == "eos_token_id")
     assert eos["publisher"] == [
         {"file": "config.json", "pointer": "/eos_token_id", "value": 4},

@@ -1,5 +1,6 @@
 """Evidence in four columns from every place that declares a field, and each rule over them."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -335,7 +336,9 @@ def test_a_map_of_templates_is_shown_by_its_names(tree: Tree) -> None:
     root = tree()
     extra(root, "processor_config.json", {"chat_template": {"x/y~": "{{ 1 }}"}})
     place = "processor_config.json#/chat_template/x~1y~0"
-    assert places(detect_conflicts(root), "chat_template") == {place: 7}
+    digest = hashlib.sha256(b"{{ 1 }}").hexdigest()
+    said = {place: f"7 bytes, SHA-256 {digest}"}
+    assert places(detect_conflicts(root), "chat_template") == said
 
 
 ODD: list[Any] = [None, True, -1, 2.5, "x", [], {}, [[]], [None], 2**63, b"bytes", {"a": [1]}]

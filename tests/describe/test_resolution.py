@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.describe.conftest import tokenizer_json
 from trlm_lab import errors
 from trlm_lab.base import canon
 from trlm_lab.describe import (
@@ -137,6 +138,27 @@ def test_what_the_framework_alone_contradicts_is_settled_too(tree: Tree, default
     for other in (row | {"conflict_id": "ab" * 32}, row | {"field": "bos_token_id"}):
         with pytest.raises(errors.ResolutionUnmatchedError):
             require_consistent(root, None, resolutions=[loaded(root, other)])
+
+
+def test_a_chosen_template_of_other_words_is_another_conflict(tree: Tree) -> None:
+    """Of the same length, in the same place."""
+    two = [{"name": n, "template": n} for n in ("first", "other")]
+    root = tree(tokenizer_config={"chat_template": two})
+    place = "tokenizer_config.json#/chat_template/0/template"
+    one = loaded(root, document(root, value=place))
+    tree(tokenizer_config={"chat_template": [{"name": "first", "template": "fifth"}, two[1]]})
+    with pytest.raises(errors.ResolutionUnmatchedError, match="no open conflict"):
+        detect_conflicts(root, None, [one])
+
+
+def test_a_vocabulary_that_numbers_otherwise_is_another_conflict(tree: Tree) -> None:
+    root = conflicting(tree)
+    one = loaded(root, document(root))
+    changed = tokenizer_json()
+    changed["model"]["vocab"] |= {"word": 0, "[UNK]": 1}
+    tree(generation={"eos_token_id": [3, 4]}, tokenizer=changed)
+    with pytest.raises(errors.ResolutionUnmatchedError, match="no open conflict"):
+        detect_conflicts(root, None, [one])
 
 
 def test_a_template_is_chosen_by_its_place(tree: Tree) -> None:

@@ -21,10 +21,13 @@ Ids = Mapping[str, tuple[int, ...]]
 Objection = tuple[str, Statement, str]
 
 
-def card_notes(compared: Compared) -> None:
-    """A note for every card that could not be read in full."""
-    for place, detail in compared.documents.card.problems:
+def card_notes(compared: Compared) -> list[Evidence]:
+    """A note for every card that could not be read in full, and a row that names the cards."""
+    card = compared.documents.card
+    for place, detail in card.problems:
         compared.findings.add("CARD_UNREADABLE", place, detail, "model_card", NOTE)
+    names = tuple(Declaration(name, "", f"SHA-256 {digest}") for name, digest in card.digests)
+    return [Evidence("model_card", names)] if card.problems else []
 
 
 def card_role(role: str, declared: Ids, compared: Compared) -> list[Declaration]:

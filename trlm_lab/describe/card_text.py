@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +23,12 @@ CODE, PROSE = "code", "prose"
 
 @dataclass(frozen=True)
 class CardText:
-    """A card as text, and what was wrong with its bytes."""
+    """A card as text, what was wrong with its bytes, and the SHA-256 of those that were read."""
 
     name: str
     text: str
     problem: str = ""
+    sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ def read_card_text(path: Path) -> CardText:
     problem = f"longer than {MAX_BYTES} bytes; the rest is not compared" if longer else ""
     text, wrong = _decoded(data[:MAX_BYTES], cut=longer)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    return CardText(path.name, text, "; ".join(filter(None, (problem, wrong))))
+    digest = hashlib.sha256(data).hexdigest()
+    return CardText(path.name, text, "; ".join(filter(None, (problem, wrong))), digest)
 
 
 def _decoded(data: bytes, *, cut: bool) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from trlm_lab.describe.card_conflicts import card_evidence, card_notes
 from trlm_lab.describe.compared import Compared, Findings
 from trlm_lab.describe.declarations import ROLES, Documents, read_documents
 from trlm_lab.describe.insertion_conflicts import insertion_evidence
+from trlm_lab.describe.looked_at import looked_at
 from trlm_lab.describe.receipt import ConflictReceipt
 from trlm_lab.describe.resolution import Resolution
 from trlm_lab.describe.resolving import resolved
@@ -79,9 +80,13 @@ def compare_declarations(
         if ids:
             chosen[role] = ids
     evidence += [template_evidence(compared), *insertion_evidence(compared, chosen)]
-    evidence += [licence(compared), *card_evidence(compared)]
-    card_notes(compared)
-    columns = tuple(replace(e, source=supplied.get(e.field, e.source)) for e in evidence)
+    evidence += [licence(compared), *card_evidence(compared), *card_notes(compared)]
+    columns = tuple(
+        replace(
+            e, source=supplied.get(e.field, e.source), compared=looked_at(e, compared, evidence)
+        )
+        for e in evidence
+    )
     receipt = ConflictReceipt(columns, tuple(findings.rows), chosen)
     seen = defaults is not None
     return resolved(receipt, resolutions, documents, vocab, framework_seen=seen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,10 +14,13 @@ from trlm_lab.base.plain_file import read_plain
 from trlm_lab.describe.model_card import ModelCard, read_card
 from trlm_lab.describe.receipt import Declaration
 from trlm_lab.describe.vocabulary import Vocabulary
-from trlm_lab.errors import PartMissingError, Refused
+from trlm_lab.errors import JsonError, PartMissingError, Refused
 
+#: The roles of the effective configuration, and those that only a tokenizer's files have.
 ROLES = ("bos", "eos", "pad", "unk")
-_GGUF_ROLE = {"bos": "bos", "eos": "eos", "pad": "padding", "unk": "unknown"}
+FURTHER = ("sep", "cls", "mask")
+# The key of the separator is misspelt in the GGUF specification.
+_GGUF_ROLE = {"pad": "padding", "unk": "unknown", "sep": "seperator"}
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,8 @@ class Documents:
     """The parsed documents; an absent file is an empty map and not in `present`.
 
     `other` are further JSON files by name, `gguf` the keys of a GGUF source, as its provenance has
-    recorded them, `card` what the model card states.
+    recorded them, `card` what the model card states; `digests` are the SHA-256 of the files that
+    were parsed, by name.
     """
 
     root: Path
@@ -37,6 +42,7 @@ class Documents:
     other: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     gguf: Mapping[str, Any] = field(default_factory=dict)
     card: ModelCard = field(default_factory=ModelCard)
+    digests: Mapping[str, str] = field(default_factory=dict)
 
 
 _FILES = {
@@ -66,12 +72,10 @@ def read_documents(root: Path) -> Documents:
     """
     if not (root / _FILES["config"]).exists():
         raise PartMissingError(where=str(root), part=_FILES["config"])
-    names = (*_FILES.values(), *_OTHER)
-    rows = {
-        name: strict_json.load_object(root / name, where=name, limit=_limit(name))
-        for name in names
-        if (root / name).exists()
-    }
+    rows, digests = {}, {}
+    for name in (*_FILES.values(), *_OTHER):
+        if (root / name).exists():
+            rows[name], digests[name] = _parsed(root, name)
     parts = {part: rows.get(name, {}) for part, name in _FILES.items()}
     return Documents(
         root=root,
@@ -79,6 +83,7 @@ def read_documents(root: Path) -> Documents:
         other={name: rows[name] for name in _OTHER if name in rows},
         gguf=_gguf_keys(root),
         card=read_card(root),
+        digests=digests,
         **parts,
     )
 
@@ -90,14 +95,20 @@ def read_template_documents(root: Path) -> Documents:
         NotPlainFileError, JsonError, JsonDuplicateKeyError: as `read_documents`.
     """
     names = [name for name in ("tokenizer_config.json", *_OTHER[2:]) if (root / name).exists()]
-    rows = {n: strict_json.load_object(root / n, where=n, limit=_limit(n)) for n in names}
+    rows = {name: _parsed(root, name)[0] for name in names}
     config = rows.pop("tokenizer_config.json", {})
     present = frozenset(names)
     return Documents(root, {}, {}, {}, config, {}, present, other=rows, gguf=_gguf_keys(root))
 
 
-def _limit(name: str) -> int:
-    return strict_json.MAX_JSON_BYTES if name in _LONG else _MAX_BYTES
+def _parsed(root: Path, name: str) -> tuple[dict[str, Any], str]:
+    """The object in a file, and the SHA-256 of the bytes that hold it."""
+    limit = strict_json.MAX_JSON_BYTES if name in _LONG else _MAX_BYTES
+    data = strict_json.file_bytes(root / name, where=name, limit=limit)
+    value = strict_json.loads(data, where=name)
+    if not isinstance(value, dict):
+        raise JsonError(where=name, detail="the document is no object")
+    return value, hashlib.sha256(data).hexdigest()
 
 
 def _gguf_keys(root: Path) -> dict[str, Any]:
@@ -136,7 +147,7 @@ class Declared:
 
 
 def declared_ids(documents: Documents, vocab: Vocabulary, role: str) -> list[Declared]:
-    """Every declaration of a role (`bos`, `eos`, `pad`, `unk`), in the order of the files."""
+    """Every declaration of a role (`bos`, `eos`, ...), in the order of the files."""
     key = f"{role}_token"
     rows = [
         _number(_FILES[part], f"/{key}_id", getattr(documents, part).get(f"{key}_id"))
@@ -145,18 +156,29 @@ def declared_ids(documents: Documents, vocab: Vocabulary, role: str) -> list[Dec
     inner = documents.config.get("text_config")
     if isinstance(inner, dict):
         rows.append(_number(_FILES["config"], f"/text_config/{key}_id", inner.get(f"{key}_id")))
-    texts = [(_FILES[p], getattr(documents, p)) for p in ("tokenizer_config", "special_map")]
-    texts += [(f, documents.other.get(f, {})) for f in _OTHER[3:]]
-    for file, row in texts:
+    for file, row in _token_files(documents):
         rows.append(_text(file, f"/{key}", row.get(key), documents, vocab))
     if role == "unk":
         model = documents.tokenizer.get("model")
         raw = model.get("unk_token") if isinstance(model, dict) else None
         rows.append(_text(_FILES["tokenizer"], "/model/unk_token", raw, documents, vocab))
-    name = f"tokenizer.ggml.{_GGUF_ROLE[role]}_token_id"
+    name = f"tokenizer.ggml.{_GGUF_ROLE.get(role, role)}_token_id"
     one = _number("provenance.cbor", f"/gguf/fields/{name}", documents.gguf.get(name))
     rows.append(Declared(one.file, one.pointer, one.raw, one.ids, one.problem))
     return [row for row in rows if row.raw is not None]
+
+
+def role_texts(documents: Documents, role: str) -> list[Declaration]:
+    """What the files of tokenizer and processor say of a role, as they say it."""
+    key = f"{role}_token"
+    files = _token_files(documents)
+    return [Declaration(file, f"/{key}", row[key]) for file, row in files if key in row]
+
+
+def _token_files(documents: Documents) -> list[tuple[str, dict[str, Any]]]:
+    """The files that name special tokens by their texts."""
+    own = [(_FILES[part], getattr(documents, part)) for part in ("tokenizer_config", "special_map")]
+    return own + [(file, documents.other.get(file, {})) for file in _OTHER[3:]]
 
 
 def _number(file: str, pointer: str, raw: Any) -> Declared:

@@ -38,7 +38,7 @@ _STRIKE = frozenset({"<s>", "</s>"})
 
 @dataclass(frozen=True)
 class Statement:
-    """An assignment, where it stands and in what words."""
+    """An assignment, where it stands and in what words; `sha256` is that of all of them."""
 
     file: str
     line: int
@@ -46,6 +46,7 @@ class Statement:
     name: str
     items: tuple[Item, ...]
     whole: bool
+    sha256: str
 
     @property
     def declaration(self) -> Declaration:
@@ -71,13 +72,17 @@ class Marker:
 
 @dataclass(frozen=True)
 class ModelCard:
-    """Statements and markers of every card file; `problems` are (place, detail)."""
+    """Statements and markers of every card file.
+
+    `problems` are (place, detail), `digests` (file, SHA-256 of what was read of it).
+    """
 
     name: str = ""
     licence: str = ""
     statements: tuple[Statement, ...] = ()
     markers: tuple[Marker, ...] = ()
     problems: tuple[tuple[str, str], ...] = ()
+    digests: tuple[tuple[str, str], ...] = ()
 
 
 def read_card(root: Path) -> ModelCard:
@@ -94,6 +99,7 @@ def read_card(root: Path) -> ModelCard:
         tuple(s for card in cards for s in card.statements),
         tuple(m for card in cards for m in card.markers),
         tuple(p for card in cards for p in card.problems),
+        tuple(d for card in cards for d in card.digests),
     )
 
 
@@ -119,6 +125,7 @@ def parse_card(card: CardText) -> ModelCard:
         tuple(_statement(name, text, a) for a in assigned[:MAX_STATEMENTS]),
         tuple(_marker(name, text, *m) for m in list(markers.items())[:MAX_STATEMENTS]),
         tuple(problems),
+        ((name, card.sha256),),
     )
 
 
@@ -160,8 +167,10 @@ def _shows_a_turn(text: str, part: Region) -> bool:
 
 
 def _statement(name: str, text: str, one: Assignment) -> Statement:
-    quote = _short(" ".join(text[one.start : one.end].split()))
-    return Statement(name, _line(text, one.start), quote, one.name, one.items, one.whole)
+    words = text[one.start : one.end]
+    digest = hashlib.sha256(words.encode("utf-8")).hexdigest()
+    quote = _short(" ".join(words.split()))
+    return Statement(name, _line(text, one.start), quote, one.name, one.items, one.whole, digest)
 
 
 def _marker(name: str, text: str, token: str, place: tuple[int, bool]) -> Marker:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +25,8 @@ def recordable(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [recordable(item) for item in value]
     if isinstance(value, int) and not isinstance(value, bool) and not -_WORD <= value < _WORD:
-        return f"integer of {value.bit_length()} bits"
+        digest = hashlib.sha256(f"{value:x}".encode()).hexdigest()
+        return f"integer of {value.bit_length()} bits, SHA-256 of its digits {digest}"
     return value
 
 
@@ -73,7 +75,8 @@ class Evidence:
 
     `publisher` are the declarations, `source` is what the pinned implementation does (None: not
     asked, or no value), `undefined` what nobody declares, `chosen` the explicit choice made here
-    (None where stopped or left to the source).
+    (None where stopped or left to the source). `compared` is no column: what else the rules of the
+    field looked at, by value or by digest.
     """
 
     field: str
@@ -81,6 +84,7 @@ class Evidence:
     source: Any = None
     undefined: str = ""
     chosen: Any = None
+    compared: tuple[Declaration, ...] = ()
 
     def to_map(self) -> dict[str, Any]:
         """Canonical map."""
@@ -90,6 +94,7 @@ class Evidence:
             "source": recordable(self.source),
             "undefined": self.undefined,
             "chosen": recordable(self.chosen),
+            "compared": [d.to_map() for d in self.compared],
         }
 
 
@@ -123,19 +128,20 @@ class ConflictReceipt:
         return tuple(r.statement for r in self.resolutions)
 
     def conflict_id(self, finding: ConflictFinding) -> str:
-        """The name of one conflict: its rule, its field and all that is declared about the field.
+        """The name of one conflict: its rule, its field and all that was compared for the field.
 
-        A resolution names it, and so holds only as long as no declaration changes.
+        A resolution names it, and so holds only as long as no byte of that changes. What the
+        framework does is not part of it: that follows from these declarations and its version.
         """
-        declared = next((e for e in self.evidence if e.field == finding.field), None)
-        publisher = [] if declared is None else [d.to_map() for d in declared.publisher]
-        body = {"code": finding.code, "field": finding.field, "publisher": publisher}
-        return canon.content_id(body)
+        row = next((e for e in self.evidence if e.field == finding.field), None)
+        seen = {} if row is None else {"publisher": row.publisher, "compared": row.compared}
+        body = {name: [d.to_map() for d in declared] for name, declared in seen.items()}
+        return canon.content_id({"code": finding.code, "field": finding.field, **body})
 
     def to_map(self) -> dict[str, Any]:
         """Canonical map."""
         return {
-            "schema": "trlm.conflict.v2",
+            "schema": "trlm.conflict.v3",
             "verdict": self.verdict,
             "code": self.code,
             "evidence": [e.to_map() for e in self.evidence],

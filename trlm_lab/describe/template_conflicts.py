@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+
+from trlm_lab.base.plain_file import read_plain
 from trlm_lab.describe.card_turns import card_template
 from trlm_lab.describe.compared import Compared, Templates
 from trlm_lab.describe.declarations import Documents
 from trlm_lab.describe.receipt import Declaration, Evidence
-from trlm_lab.describe.templates import declared_templates, template_tokens
+from trlm_lab.describe.templates import DeclaredTemplate, declared_templates, template_tokens
 from trlm_lab.describe.vocabulary import Vocabulary
 
 _FIELD = "chat_template"
@@ -24,9 +27,9 @@ def read_templates(documents: Documents, vocab: Vocabulary) -> Templates:
 
 
 def template_evidence(compared: Compared) -> Evidence:
-    """The templates by place and length; no publisher's name chooses between several."""
+    """The templates by place and digest; no publisher's name chooses between several."""
     templates, findings = compared.templates, compared.findings
-    publisher = [Declaration(t.file, t.pointer, len(t.text)) for t in templates.declared]
+    publisher = template_declarations(compared)
     for template in templates.declared:
         if template.problem:
             findings.add("TEMPLATE_SYNTAX", template.place, template.problem, _FIELD)
@@ -42,3 +45,22 @@ def template_evidence(compared: Compared) -> Evidence:
         return Evidence(_FIELD, tuple(publisher), undefined="no file declares it")
     chosen = None if findings.about(_FIELD) else templates.declared[0].place
     return Evidence(_FIELD, tuple(publisher), chosen=chosen)
+
+
+def template_declarations(compared: Compared) -> list[Declaration]:
+    """Every template by the length and digest of its text."""
+    return [
+        Declaration(t.file, t.pointer, _digest(t, compared.documents))
+        for t in compared.templates.declared
+    ]
+
+
+def _digest(template: DeclaredTemplate, documents: Documents) -> str:
+    if not template.problem:
+        data = template.text.encode("utf-8", "surrogatepass")
+        return f"{len(data)} bytes, SHA-256 {hashlib.sha256(data).hexdigest()}"
+    # No text was read: it is named by the file that should hold one.
+    whole = documents.digests.get(template.file)
+    if whole is None:
+        whole = hashlib.sha256(read_plain(documents.root / template.file)).hexdigest()
+    return f"unreadable, SHA-256 of the file {whole}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,7 @@ def tied_embeddings(compared: Compared) -> Evidence:
     copy = "absent" if head is None else _copy(embedding, head)
     publisher.append(Declaration((head or embedding).path.name, HEAD, copy))
     place, add = f"{_CONFIG}#/{field}", compared.findings.add
+    known = len(compared.findings.rows)
     if flag is True and copy.startswith("different"):
         detail = f"the head is tied to the embedding, and stored as a {copy}"
         add("TIED_CONFLICT", place, detail, field)
@@ -105,7 +107,16 @@ def tied_embeddings(compared: Compared) -> Evidence:
     elif flag is True and head is not None:
         add("TIED_COPY", place, "the tied head is stored as an identical copy", field, NOTE)
     chosen = None if compared.findings.about(field) else flag
-    return Evidence(field, tuple(publisher), undefined=_open(flag), chosen=chosen)
+    # Only what was found has a name to be kept; two hashes of a large head take seconds.
+    found = head is not None and len(compared.findings.rows) > known
+    both = tuple(_hashed(t) for t in (embedding, head) if found and t is not None)
+    return Evidence(field, tuple(publisher), undefined=_open(flag), chosen=chosen, compared=both)
+
+
+def _hashed(tensor: StoredTensor) -> Declaration:
+    data = map_tensor(tensor.path, tensor.info).reshape(-1).view(np.uint8)
+    digest = hashlib.sha256(data.data)
+    return Declaration(tensor.path.name, tensor.info.name, f"SHA-256 {digest.hexdigest()}")
 
 
 def _open(flag: Any) -> str:

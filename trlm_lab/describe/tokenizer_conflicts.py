@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from trlm_lab.base.config_bounds import shown
@@ -121,7 +122,8 @@ def _second_vocabulary(compared: Compared) -> list[Declaration]:
         numbers = f"{str(second.get(text))[:40]} in vocab.json, {ids.get(text)} in {_MAIN}"
         place, detail = "vocab.json", f"the token {text!r} is {numbers}"
         compared.findings.add("TOKENIZER_CONFLICT", place, detail, _FIELD)
-    return [Declaration("vocab.json", "", f"{len(second)} tokens")]
+    digest = compared.documents.digests["vocab.json"]
+    return [Declaration("vocab.json", "", f"{len(second)} tokens, SHA-256 {digest}")]
 
 
 def _second_merges(compared: Compared) -> list[Declaration]:
@@ -144,7 +146,8 @@ def _second_merges(compared: Compared) -> list[Declaration]:
             at = _first_difference(texts, second)
             detail = f"merge {at} differs from {_MAIN}, which has {len(texts)} merges"
             compared.findings.add("TOKENIZER_CONFLICT", path.name, detail, _FIELD)
-    return [Declaration(path.name, "", f"{len(second)} merges")]
+    digest = hashlib.sha256(data).hexdigest()
+    return [Declaration(path.name, "", f"{len(second)} merges, SHA-256 {digest}")]
 
 
 def _first_difference(one: list[str], two: list[str]) -> int:
