@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from tests.acquire.conftest import SmallGguf
 from trlm_lab import errors
 from trlm_lab.acquire import (
     HubRules,
@@ -181,6 +182,68 @@ def test_a_source_written_to_meanwhile_is_refused(
     monkeypatch.setattr(sources, "convert_directory", meddled)
     with pytest.raises(errors.SourceChangedError, match="changed while"):
         acquire(str(model))
+
+
+def _put_back(root: Path) -> None:
+    """Another text, read by whoever reads now, and the old one again."""
+    text = (root / "LICENSE").read_bytes()
+    (root / "LICENSE").write_bytes(b"TEXT")
+    (root / "LICENSE").write_bytes(text)
+
+
+MEANWHILE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a declaration": (
+        lambda root: (root / "generation_config.json").write_bytes(b"{}"),
+        "'generation_config.json' came",
+    ),
+    "a template": (lambda root: (root / "chat_template.jinja").write_bytes(b"x"), "came"),
+    "code": (lambda root: (root / "evil.py").write_bytes(b""), "'evil.py' came"),
+    "a link": (lambda root: (root / "x").symlink_to("LICENSE"), "'x' came"),
+    "a folder": (lambda root: (root / "deep").mkdir(), "'deep/' came"),
+    "a file in a folder": (lambda root: (root / "sub" / "b.png").write_bytes(b""), "'sub/b.png'"),
+    "a file that is not taken": (lambda root: (root / "a.png").write_bytes(b"x"), "was written"),
+    "one less": (lambda root: (root / "sub" / "a.png").unlink(), "'sub/a.png' is gone"),
+    "a file that was put back": (_put_back, "'LICENSE' was written"),
+}
+
+
+@pytest.mark.parametrize("name", MEANWHILE)
+def test_a_source_whose_files_are_others_at_the_end_is_refused(model: Path, name: str) -> None:
+    act, words = MEANWHILE[name]
+    (model / "sub").mkdir()
+    for path in (model / "a.png", model / "sub" / "a.png"):
+        path.write_bytes(b"")
+    done: list[str] = []
+
+    def meddle(what: str, count: int, total: int) -> None:
+        if what == "write tensors" and not done:
+            done.append(what)
+            act(model)
+
+    with pytest.raises(errors.SourceChangedError, match=words):
+        acquire(str(model), progress=meddle)
+    assert done
+
+
+def test_a_clone_that_is_used_meanwhile_is_the_same_source(model: Path) -> None:
+    (model / ".git").mkdir()
+    acquire(str(model), progress=lambda *_: (model / ".git" / "index").write_bytes(b"x") and None)
+
+
+def test_a_gguf_file_that_was_put_back_is_refused(small_gguf: Callable[..., SmallGguf]) -> None:
+    path = small_gguf().path
+
+    def meddle(what: str, count: int, total: int) -> None:
+        if what == "write tensors":
+            path.write_bytes(path.read_bytes())
+
+    with pytest.raises(errors.SourceChangedError, match=r"'small\.gguf' was written"):
+        acquire(f"gguf:{path}", progress=meddle)
+
+
+def test_a_gguf_file_behind_a_link(small_gguf: Callable[..., SmallGguf], tmp_path: Path) -> None:
+    (tmp_path / "link.gguf").symlink_to(small_gguf().path)
+    assert acquire(f"gguf:{tmp_path / 'link.gguf'}").pin.locator == "link.gguf"
 
 
 def test_an_exported_snapshot_is_used_where_it_lies(tmp_path: Path) -> None:

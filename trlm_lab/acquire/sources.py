@@ -25,6 +25,12 @@ from trlm_lab.acquire.snapshot_store import (
     snapshots_root,
     verify_snapshot,
 )
+from trlm_lab.acquire.source_listing import (
+    listed_file,
+    listing,
+    require_same_listing,
+    require_unchanged,
+)
 from trlm_lab.acquire.synthetic import GENERATOR_VERSION, synthetic_model, write_synthetic
 from trlm_lab.acquire.tree_names import INDEX
 from trlm_lab.base import canon
@@ -35,7 +41,6 @@ from trlm_lab.base.safetensors_header import StoredTensor
 from trlm_lab.errors import (
     HubOptionError,
     LfsPointerError,
-    SourceChangedError,
     SourceMissingError,
     SourceSpecError,
 )
@@ -246,11 +251,13 @@ def _from_gguf(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
     pointer = read_pointer(path)
     if pointer is not None:
         raise LfsPointerError(where=pin.locator, oid=pointer.oid, size=pointer.size)
+    before = {path.name: listed_file(path.resolve())}
     received = SourceFile(path.name.encode(), path.stat().st_size, file_sha256(path))
 
     def build(out: Path) -> dict[str, Any]:
         provenance = convert_gguf(path, [received], out, progress, approve)
-        _require_unchanged(path.parent, [received])
+        require_unchanged(path.parent, [received])
+        require_same_listing(str(path), before, {path.name: listed_file(path.resolve())})
         declared = provenance["gguf"]["fields"].get("general.license", {}).get("value", "unknown")
         return {**provenance, "licence": local_decision(Declared(str(declared)))}
 
@@ -275,13 +282,15 @@ def _from_directory(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
     if (root / MANIFEST).is_file():
         # A snapshot already: used where it lies, every hash checked.
         return verify_snapshot(root, progress)
+    before = listing(root)
     tree = read_tree(root)
     received = _hashed(tree, progress)
     name = root.resolve().name or "model"
 
     def build(out: Path) -> dict[str, Any]:
         provenance = convert_directory(tree, received, out, progress, approve)
-        _require_unchanged(root, received)
+        require_unchanged(root, received)
+        require_same_listing(str(root), before, listing(root))
         return provenance
 
     rows = [[f.path, f.size, f.sha256] for f in received]
@@ -298,10 +307,3 @@ def _hashed(tree: ModelTree, progress: Progress) -> list[SourceFile]:
         files.append(SourceFile(name.encode(), path.stat().st_size, file_sha256(path)))
     progress("hash source files", len(names), len(names))
     return files
-
-
-def _require_unchanged(root: Path, files: list[SourceFile]) -> None:
-    for file in files:
-        path = root / file.path.decode()
-        if not path.is_file() or file_sha256(path) != file.sha256:
-            raise SourceChangedError(where=str(path))

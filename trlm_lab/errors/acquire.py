@@ -25,7 +25,7 @@ class SourceChangedError(Refused):
     """A source that was written to while it was read."""
 
     code = "SOURCE_CHANGED"
-    rule = "the file changed while it was converted"
+    rule = "the source changed while it was converted: {detail}"
     fix = "wait until nothing writes there, and acquire again"
 
 
