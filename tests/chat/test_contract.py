@@ -106,6 +106,17 @@ def test_roles_that_are_refused() -> None:
         ),
         ("{% if tools %}{{ raise_exception('no tools') }}{% endif %}", "tools", "refused"),
         ("{% if documents %}{{ raise_exception('no memory') }}{% endif %}", "memory", "refused"),
+        (
+            "{% for m in messages %}{{ m.tool_calls | tojson }}{% endfor %}",
+            "tool_calls",
+            "accepted",
+        ),
+        ("{% for m in messages %}{{ m.content }}{% endfor %}", "tool_calls", "forbidden"),
+        (
+            "{% for m in messages if m.tool_calls %}{{ raise_exception('calls') }}{% endfor %}",
+            "tool_calls",
+            "refused",
+        ),
         ("{{ raise_exception('never') }}", "generation_prefix", "refused"),
         ("{{ raise_exception('never') }}", "trailing_whitespace", "refused"),
         ("x", "structured_content", "ignored"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.chat.conversations import HI, TEMPLATES, TOOLS, turn
+from tests.chat.conversations import HI, TEMPLATES, TOOLS, call, turn
 from trlm_lab.chat import (
     Conversation,
     TemplateContract,
@@ -41,7 +41,13 @@ def contract(source: str) -> TemplateContract:
     [
         (
             TEMPLATES["chatml"],
-            {"memory": "forbidden", "tools": "forbidden", "unknown_role": "accepted"},
+            {
+                "memory": "forbidden",
+                "tools": "forbidden",
+                "tool_calls": "forbidden",
+                "unknown_role": "accepted",
+                "aliases": "none",
+            },
         ),
         (
             ALTERNATING,
@@ -57,6 +63,8 @@ def contract(source: str) -> TemplateContract:
         ),
         (TEMPLATES["headers"], {"structured_blocks": "accepted", "tools": "accepted"}),
         ("{{ documents[0].text if documents }}", {"memory": "accepted"}),
+        (TEMPLATES["hermes_tools"], {"tool_calls": "accepted"}),
+        (TEMPLATES["start_of_turn"], {"aliases": "assistant = model"}),
     ],
 )
 def test_each_field_is_declared_or_forbidden(source: str, expected: dict[str, str]) -> None:
@@ -83,6 +91,12 @@ def test_where_product_instructions_stand(source: str, expected: str) -> None:
     [
         (TEMPLATES["chatml"], {"documents": [{"text": "x"}]}, "memory", "documents"),
         (TEMPLATES["chatml"], {"tools": TOOLS}, "tools", "tools"),
+        (
+            TEMPLATES["chatml"],
+            {"messages": [HI, turn("assistant", "", tool_calls=[call({})])]},
+            "tool_calls",
+            "messages[1]",
+        ),
         (ALTERNATING, {"messages": [HI, turn("narrator", "x")]}, "unknown_role", "messages[1]"),
         (ALTERNATING, {"messages": [turn("tool", "x")]}, "role tool", "messages[0]"),
         (ALTERNATING, {"messages": [turn("user", PARTS)]}, "structured_blocks", "messages[0]"),

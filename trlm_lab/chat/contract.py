@@ -47,6 +47,7 @@ class TemplateContract:
     repeated_role: str
     structured_content: str
     tools: str
+    tool_calls: str
     memory: str
     generation_prefix: str
     bos: str
@@ -121,6 +122,7 @@ def derive_contract(ir: TemplateIR) -> TemplateContract:
         repeated_role=probes.verdict([user, _message("user", _PROBE)]),
         structured_content=_structured(probes),
         tools=_tools(probes, user),
+        tool_calls=_tool_calls(probes, user),
         memory=_memory(probes, user),
         generation_prefix=_generation(probes, user),
         bos="template" if first.ownership[:1] and first.ownership[0][2] == "bos" else "neither",
@@ -190,6 +192,15 @@ def _tools(probes: _Probes, user: Any) -> str:
     if found is None:
         return "refused"
     return "accepted" if "qztool" in found.text else "forbidden"
+
+
+def _tool_calls(probes: _Probes, user: Any) -> str:
+    call = {"type": "function", "function": {"name": "qzcall", "arguments": {"k": 1}}}
+    said = {**_message("assistant", ""), "tool_calls": [{"id": "abcdefghi", **call}]}
+    found = probes.rendered([user, said])
+    if found is None:
+        return "refused"
+    return "accepted" if "qzcall" in found.text else "forbidden"
 
 
 def _memory(probes: _Probes, user: Any) -> str:

@@ -9,7 +9,7 @@ from trlm_lab.chat.forbidden import forbidden_uses
 from trlm_lab.chat.render import Conversation, Rendered
 
 #: Fields whose loss no text of a message shows.
-_UNSEEN = ("tools", "memory", "structured_blocks")
+_UNSEEN = ("tools", "tool_calls", "memory", "structured_blocks")
 
 
 def findings(given: Conversation, rendered: Rendered, contract: TemplateContract) -> list[str]:

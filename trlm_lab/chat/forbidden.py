@@ -22,8 +22,10 @@ def declared_fields(contract: TemplateContract) -> dict[str, str]:
         "unknown_role": contract.unknown_role,
         "structured_blocks": contract.structured_content,
         "tools": contract.tools,
+        "tool_calls": contract.tool_calls,
         "memory": contract.memory,
         "precedence": contract.precedence,
+        "aliases": "; ".join(map(" = ".join, contract.aliases)) or "none",
         **{f"role {name}": verdict for name, verdict in contract.roles.items()},
     }
     return {name: FORBIDDEN if verdict in _LOST else verdict for name, verdict in rows.items()}
@@ -49,6 +51,8 @@ def _of_message(message: dict[str, Any], contract: TemplateContract) -> list[str
         fields.append("system")
     if isinstance(message.get("content"), (list, dict)):
         fields.append("structured_blocks")
+    if message.get("tool_calls"):
+        fields.append("tool_calls")
     return fields
 
 
