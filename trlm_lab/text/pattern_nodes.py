@@ -15,6 +15,8 @@ from trlm_lab.text.scalar_sets import ScalarSet
 
 #: Bounds that every engine of this project keeps: levels, count of a repetition, look behind.
 DEEPEST, MOST_REPEATS, LONGEST_LOOK = 32, 65_535, 255
+#: Of a pattern with its counted repetitions written out, as the runtime runs it.
+MOST_STEPS = 65_536
 #: How a repetition gives back what it took, in the order of their numbers in TOK2.
 GREEDY, LAZY, POSSESSIVE = range(3)
 _MARKS = ("", "?", "+")
@@ -143,11 +145,35 @@ def lengths(node: Node) -> tuple[int, int | None]:
     return sum(low for low, _ in below), sum(known) if len(known) == len(highs) else None
 
 
+def steps(node: Node) -> int:
+    """Steps of a node with its counted repetitions written out (docs/formats/tok2.md)."""
+    match node:
+        case Literal() | OneOf() | End():
+            return 1
+        case Look(body) | Atomic(body):
+            return steps(body) + 2
+        case Repeat(OneOf(), _, _, _):
+            return 1
+        case Repeat(Literal(text), _, _, _) if len(text) == 1:
+            return 1
+        case Repeat(body, least, most, manner):
+            once = steps(body)
+            more = once + 2 if most is None else (most - least) * (once + 1)
+            return least * once + more + 2 * (manner == POSSESSIVE)
+        case Choice(branches):
+            return sum(map(steps, branches)) + 2 * (len(branches) - 1)
+    return sum(map(steps, children(node)))
+
+
 def fault_of(root: Node) -> tuple[Node, str] | None:
     """The first node, in preorder, that no engine here has to run, and what is wrong with it."""
     if lengths(root)[0] == 0:
         return root, "an empty match"
-    return _fault(root, 1, behind=False)
+    if found := _fault(root, 1, behind=False):
+        return found
+    if steps(root) + 1 > MOST_STEPS:
+        return root, f"more than {MOST_STEPS} steps"
+    return None
 
 
 def _fault(node: Node, depth: int, *, behind: bool) -> tuple[Node, str] | None:

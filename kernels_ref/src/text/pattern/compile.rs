@@ -5,7 +5,7 @@ use crate::error::{ensure, Code, Error, Result};
 use crate::text::sets::ScalarSet;
 
 /// Steps of a program at most; bounded repetitions of groups are written out.
-const MOST_STEPS: usize = 1 << 16;
+pub const MOST_STEPS: usize = 1 << 16;
 /// Alternatives told apart by their first byte; a longer list is one alternative.
 const MOST_BRANCHES: usize = 64;
 

@@ -6,7 +6,7 @@ pub mod node;
 
 use super::scalars::scalar_at;
 use super::sets::ScalarSet;
-pub use compile::Program;
+pub use compile::{Program, MOST_STEPS};
 pub use matching::Scratch;
 
 /// What a text is searched for.

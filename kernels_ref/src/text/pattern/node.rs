@@ -80,6 +80,27 @@ impl Node {
         }
     }
 
+    /// Steps with counted repetitions written out (docs/formats/tok2.md).
+    pub fn steps(&self) -> u64 {
+        let sum = |nodes: &[Node]| nodes.iter().map(Node::steps).fold(0, u64::saturating_add);
+        match self {
+            Node::Literal(_) | Node::Set(_) | Node::End => 1,
+            Node::Sequence(nodes) => sum(nodes),
+            Node::Alternatives(nodes) => sum(nodes).saturating_add(2 * (nodes.len() as u64 - 1)),
+            Node::Look { node, .. } | Node::Atomic(node) => node.steps().saturating_add(2),
+            Node::Repeat { node, .. } if matches!(**node, Node::Set(_)) => 1,
+            Node::Repeat { node, least, most, mode } => {
+                let (once, least) = (node.steps(), u64::from(*least));
+                let more = match *most {
+                    ENDLESS => once.saturating_add(2),
+                    most => (u64::from(most) - least).saturating_mul(once.saturating_add(1)),
+                };
+                let own = if *mode == Mode::Possessive { 2 } else { 0 };
+                least.saturating_mul(once).saturating_add(more).saturating_add(own)
+            }
+        }
+    }
+
     /// Whether it can match nothing.
     pub fn nullable(&self) -> bool {
         self.lengths().0 == 0

@@ -5,6 +5,7 @@ use super::section::{Section, NONE};
 use crate::bytes::{u16_at, u32_at};
 use crate::error::{ensure, Result};
 use crate::text::pattern::node::{Mode, Node, ENDLESS};
+use crate::text::pattern::MOST_STEPS;
 use crate::text::scalars::scalar_at;
 use crate::text::sets::Range;
 
@@ -232,7 +233,8 @@ impl Reader<'_, '_> {
     fn require_runnable(&self, tree: &Node, at: usize) -> Result<()> {
         self.rule(!tree.nullable(), at, 0, "an empty match")?;
         let mut next = at;
-        self.runnable(tree, &mut next, false)
+        self.runnable(tree, &mut next, false)?;
+        self.rule(tree.steps() < MOST_STEPS as u64, at, 0, "too many steps")
     }
 
     fn runnable(&self, node: &Node, next: &mut usize, behind: bool) -> Result<()> {
