@@ -16,6 +16,7 @@ from trlm_lab.base.records import Case, EngineIdentity
 from trlm_lab.calibrate import load_policy
 from trlm_lab.errors import GoldenExportError, TraceCorruptError
 from trlm_lab.flows.acquisition import Source, describe_source
+from trlm_lab.flows.model_templates import chosen_template, template_bytes
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.golden import (
     DTYPES,
@@ -87,6 +88,9 @@ class Exporter:
             raise GoldenExportError(where="model", detail=detail)
         self.parents = [source.nodes["source_tree"], described.nodes["effective_config"]]
         self.tolerance, self.tolerance_name = self._tolerance(policy)
+        template = chosen_template(source.root, described.receipt)
+        data = b"" if template is None else template_bytes(template)
+        self.template = bytes.fromhex(canon.sha256_hex(data))
 
     def _tolerance(self, policy: Path | None) -> tuple[bytes, str]:
         if policy is not None:
@@ -162,7 +166,7 @@ class Exporter:
             source_identity=bytes.fromhex(self.source.snapshot.snapshot_id),
             effective_config_identity=bytes.fromhex(self.config),
             tokenizer_identity=self._file_id("tokenizer.json"),
-            template_identity=self._file_id("chat_template.jinja"),
+            template_identity=self.template,
             oracle_generator_identity=bytes.fromhex(canon.content_id(self.engine.to_map())),
             input=GoldenInput(
                 "token_ids",
