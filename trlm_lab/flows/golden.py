@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,14 @@ from typing import Any
 from trlm_lab.errors import GoldenExportError
 from trlm_lab.flows.acquisition import Source, acquire_source
 from trlm_lab.flows.golden_exporter import Exported, Exporter, Trace, vectors_sha256
-from trlm_lab.flows.leftovers import no_empty_folders
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
-from trlm_lab.flows.reviewed_source import reviewed_workspace
+from trlm_lab.flows.reviewed_source import read_reviewed
 from trlm_lab.flows.single import open_trace
 from trlm_lab.flows.store_directory import require_store
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.golden import CASE_FILE, Bounds, check_golden
+from trlm_lab.receipts import ReceiptStore
 from trlm_lab.traces import SafetensorsTrace, TraceStore
 
 __all__ = [
@@ -45,7 +46,8 @@ def export_golden(
     """Write `out/<case>` for cases of a trace (all where none is named), receipts beside them.
 
     Raises:
-        GoldenExportError: the trace lacks what is asked for, or is of another model.
+        GoldenExportError: the trace lacks what is asked for, is of another model, or what would be
+            written holds a secret.
         TraceCorruptError: an array is not the one that was captured.
         DirectoryForeignError, StoreWriteError: what lies beside is no store, or not to be written.
     """
@@ -55,9 +57,11 @@ def export_golden(
     unknown = [name for name in cases if name not in view.case_ids()]
     if unknown or not view.case_ids():
         raise GoldenExportError(where=str(trace), detail=f"the trace has no case {unknown or ''}")
-    with no_empty_folders(out / RECEIPTS):
-        ws = reviewed_workspace(out / RECEIPTS, board, reviewed)
-        writer = Exporter(ws, view, _bound_source(ws, view, model), policy)
+    settled = read_reviewed(reviewed)
+    with tempfile.TemporaryDirectory() as scratch:
+        ws = settled.workspace(Path(scratch), board)
+        source, published = _bound_source(ws, view, model), ReceiptStore(out / RECEIPTS)
+        writer = Exporter(ws, view, source, policy, published, settled.exceptions)
         return [writer.export(out, name, bounds) for name in (cases or view.case_ids())]
 
 

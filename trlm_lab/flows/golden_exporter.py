@@ -17,6 +17,8 @@ from trlm_lab.calibrate import load_policy
 from trlm_lab.errors import GoldenExportError, TraceCorruptError
 from trlm_lab.flows.acquisition import Source, describe_source
 from trlm_lab.flows.model_templates import chosen_template, template_bytes
+from trlm_lab.flows.secret_exceptions import SecretExceptions
+from trlm_lab.flows.secrets_graph import known_ids, scan_graph
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.golden import (
     DTYPES,
@@ -34,7 +36,7 @@ from trlm_lab.golden import (
     exact_id,
     write_golden,
 )
-from trlm_lab.secret_scan import content_ids, scan_bytes
+from trlm_lab.receipts import ReceiptStore, copy_graph
 from trlm_lab.traces import SafetensorsTrace, TraceStore
 
 #: Profiles whose values are the same bits on every machine and engine.
@@ -76,10 +78,23 @@ def vectors_sha256(golden: Golden) -> str:
 
 
 class Exporter:
-    """What the containers of one export share."""
+    """What the containers of one export share.
 
-    def __init__(self, ws: Workspace, view: Trace, source: Source, policy: Path | None) -> None:
+    Receipts are made in the store of `ws`, where nobody sees them; what a container rests on goes
+    to `published` once the scan has found no secret in any of it.
+    """
+
+    def __init__(
+        self,
+        ws: Workspace,
+        view: Trace,
+        source: Source,
+        policy: Path | None,
+        published: ReceiptStore,
+        exceptions: SecretExceptions,
+    ) -> None:
         self.ws, self.view, self.source = ws, view, source
+        self.published, self.exceptions = published, exceptions
         self.engine: EngineIdentity = view.identity
         described = describe_source(ws, source)
         self.config = described.config.config_id
@@ -91,6 +106,7 @@ class Exporter:
         template = chosen_template(source.root, described.receipt)
         data = b"" if template is None else template_bytes(template)
         self.template = bytes.fromhex(canon.sha256_hex(data))
+        self._clean: set[str] = set()
 
     def _tolerance(self, policy: Path | None) -> tuple[bytes, str]:
         if policy is not None:
@@ -113,9 +129,11 @@ class Exporter:
             detail = f"the trace has no layer {min(missing)}"
             raise GoldenExportError(where=case_id, detail=detail)
         container = self._container(case, generator, tuple(rows))
-        _refuse_secrets(encode_case(container), case_id)
+        node = self._receipt(encode_case(container), case_id, generator)
+        self._refuse_secrets(node, case.digest)
         golden = write_golden(out / case_id, container, blobs)
-        return Exported(golden, self._receipt(golden, case_id, generator))
+        copy_graph(self.ws.store, self.published, node)
+        return Exported(golden, node)
 
     def _generator(self, case: Case) -> str:
         store = self.ws.store
@@ -131,11 +149,19 @@ class Exporter:
             [*self.parents, store.add("case", case.to_map(), [])],
         )
 
-    def _receipt(self, golden: Golden, case_id: str, generator: str) -> str:
+    def _receipt(self, document: bytes, case_id: str, generator: str) -> str:
         store = self.ws.store
-        document = store.blobs.put(golden.data)
-        metadata = {"case_id": case_id, "container": SCHEMA, "golden_blob": document}
+        blob = store.blobs.put(document)
+        metadata = {"case_id": case_id, "container": SCHEMA, "golden_blob": blob}
         return store.add("case", metadata, [generator])
+
+    def _refuse_secrets(self, node: str, digest: str) -> None:
+        """Scan the container's document, its receipt, and all that this rests on."""
+        known = known_ids(self.ws.store, [node]) | {digest, self.view.trace_id}
+        for found in scan_graph(self.ws.store, [node], known, self._clean):
+            if not self.exceptions.reason(found):
+                detail = f"the secret scan finds {found.rule} ({found.hint})"
+                raise GoldenExportError(where=found.where, detail=detail)
 
     def _observations(
         self, case_id: str, bounds: Bounds, blobs: list[bytes]
@@ -226,10 +252,3 @@ def _role(name: str) -> str:
     if name in INPUTS:
         return "input"
     return "checkpoint" if is_checkpoint(name) else "top_k"
-
-
-def _refuse_secrets(document: bytes, case_id: str) -> None:
-    found = next(scan_bytes(document, where=case_id, known=content_ids(document)), None)
-    if found is not None:
-        detail = f"the secret scan finds {found.rule} ({found.hint})"
-        raise GoldenExportError(where=found.where, detail=detail)

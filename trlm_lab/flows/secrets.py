@@ -7,19 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trlm_lab.base.plain_file import read_plain
 from trlm_lab.errors import SecretFoundError
-from trlm_lab.receipts import ReceiptStore, walk
-from trlm_lab.receipts.verify import blob_references
-from trlm_lab.secret_scan import (
-    RULES_VERSION,
-    SecretFinding,
-    content_ids,
-    rule_names,
-    scan_bytes,
-)
+from trlm_lab.flows.secrets_graph import known_ids, scan_graph
+from trlm_lab.secret_scan import RULES_VERSION, SecretFinding, rule_names, scan_bytes
 
 if TYPE_CHECKING:
     from trlm_lab.flows.run import Run
@@ -72,44 +65,19 @@ def _node(run: Run, scope: str, found: list[SecretFinding], children: Sequence[s
     )
 
 
-def _scan_store(run: Run, roots: Iterable[str]) -> Iterator[SecretFinding]:
+def _scan_store(run: Run, roots: Sequence[str]) -> Iterator[SecretFinding]:
     """Nodes and blobs; one that was clean under these rules is not scanned again."""
-    store, known = run.ws.store, _known(run, roots)
+    known = _known(run, roots)
     inputs = {"rules": [RULES_VERSION, *rule_names()], "known": len(known) > 0}
     clean = set(run.ws.recall("secret-scan", inputs) or ())
-    for key, where, data in _objects(store, roots):
-        if key in clean:
-            continue
-        found = list(scan_bytes(data(), where=where, known=known))
-        yield from found
-        if not found:
-            clean.add(key)
+    yield from scan_graph(run.ws.store, roots, known, clean)
     run.ws.remember("secret-scan", inputs, sorted(clean))
 
 
-def _objects(store: ReceiptStore, roots: Iterable[str]) -> Iterator[tuple[str, str, Any]]:
-    """(id, place, reader) of every node and of every blob that one names, once."""
-    seen: set[str] = set()
-    for root in roots:
-        for node_id, node in walk(store, root):
-            if node_id in seen:
-                continue
-            seen.add(node_id)
-            yield node_id, f"{node.type} {node_id[:12]}", node.encode
-            for name, sha256 in blob_references(node):
-                if sha256 not in seen:
-                    seen.add(sha256)
-                    place = f"{node.type} {node_id[:12]} {name}"
-                    yield sha256, place, lambda sha256=sha256: store.blobs.get(sha256)
-
-
-def _known(run: Run, roots: Iterable[str]) -> frozenset[str]:
-    """The content ids of the evidence itself: those of the store, and those in its records."""
-    known = {run.judged_suite.digest, run.calibration_suite.digest, *run.ws.store}
-    for key, _, data in _objects(run.ws.store, roots):
-        known.add(key)
-        known |= content_ids(data())
-    return frozenset(known)
+def _known(run: Run, roots: Sequence[str]) -> frozenset[str]:
+    """The content ids of the evidence itself, and those of the cases."""
+    suites = {run.judged_suite.digest, run.calibration_suite.digest}
+    return known_ids(run.ws.store, roots) | suites
 
 
 def _scan_files(out: Path, pages: Sequence[Path], known: frozenset[str]) -> Iterator[SecretFinding]:

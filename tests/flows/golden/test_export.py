@@ -1,6 +1,8 @@
 """Containers from traces: what they hold, and what is never exported."""
 
+import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from trlm_lab.flows.acquisition import Described, Source
 from trlm_lab.flows.checking import check_path
 from trlm_lab.flows.engines import runner
 from trlm_lab.flows.golden import export_golden, vectors_sha256, verify_golden
+from trlm_lab.flows.reviewed_files import Reviewed
 from trlm_lab.golden import Bounds
 from trlm_lab.receipts import ReceiptStore
 from trlm_lab.traces import write_process_case, write_process_report
@@ -137,13 +140,28 @@ def test_a_changed_array_is_refused(trace: Path, tmp_path: Path) -> None:
 
 
 def test_a_secret_is_not_published(artifact: Path, tmp_path: Path) -> None:
-    from dataclasses import replace
-
     secret = "AKIA" + "QWERTYUIOPASDFGH"
-    suite = CaseSuite("s", (replace(SUITE.cases[0], case_id=secret),))
-    leaky = captured(tmp_path / "leaky.zarr", "reference", Subject(artifact=artifact), suite)
-    with pytest.raises(GoldenExportError, match="the secret scan finds"):
-        export_golden(leaky, MODEL, tmp_path / "out", BOARD)
+    leaks = {"name": {"case_id": secret}, "prompt": {"text": f"my key is {secret}"}}
+    for where, leak in leaks.items():
+        suite = CaseSuite("s", (replace(SUITE.cases[0], **leak),))
+        subject = Subject(artifact=artifact)
+        leaky = captured(tmp_path / f"{where}.zarr", "reference", subject, suite)
+        with pytest.raises(GoldenExportError, match="the secret scan finds"):
+            export_golden(leaky, MODEL, tmp_path / "out", BOARD)
+        assert not (tmp_path / "out").exists(), where
+
+
+def test_a_reviewed_finding_is_no_secret(artifact: Path, tmp_path: Path) -> None:
+    suite = CaseSuite("s", (replace(SUITE.cases[0], text="write to ada@analytical-engine.org"),))
+    trace = captured(tmp_path / "t.zarr", "reference", Subject(artifact=artifact), suite)
+    row = {"rule": "E-mail Address", "where": "case *", "reason": "made up", "reviewer": "ada"}
+    form = {"schema": "trlm.secret_exceptions.v1", "exceptions": [row]}
+    path = tmp_path / "exceptions.json"
+    path.write_text(json.dumps(form))
+    with pytest.raises(GoldenExportError, match="E-mail Address"):
+        export_golden(trace, MODEL, tmp_path / "out", BOARD)
+    reviewed = Reviewed(secret_exceptions=path)
+    assert export_golden(trace, MODEL, tmp_path / "out", BOARD, reviewed=reviewed)
 
 
 def process_trace(path: Path, artifact: Path, *, with_ids: bool = True) -> Path:

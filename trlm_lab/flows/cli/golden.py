@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trlm_lab.flows.cli.output import emit_json, emit_line, emit_table
-from trlm_lab.flows.cli.reviewed import takes_reviewed
+from trlm_lab.flows.cli.reviewed import SecretExceptionsFile, takes_reviewed
 from trlm_lab.flows.cli.runs import Json
 from trlm_lab.flows.reviewed_files import Reviewed
 
@@ -36,6 +37,7 @@ def export(
     tokens: Annotated[int, typer.Option(min=0, help="Keep the last tokens only; 0 all.")] = 0,
     width: Annotated[int, typer.Option(min=0, help="Keep the first channels only; 0 all.")] = 0,
     policy: Annotated[Path | None, typer.Option(help="Frozen policy to be judged by.")] = None,
+    secret_exceptions: SecretExceptionsFile = None,
     json: Json = False,
 ) -> int:
     """Write containers from a trace: every checkpoint, whole or in bounded slices."""
@@ -45,6 +47,7 @@ def export(
 
     bounds = Bounds(_numbers(layers), tokens, width)
     wanted = [name for name in cases.split(",") if name]
+    reviewed = replace(reviewed, secret_exceptions=secret_exceptions)
     with Board() as board:
         done = export_golden(
             trace, model, out, board,

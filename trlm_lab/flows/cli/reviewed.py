@@ -27,6 +27,10 @@ TreeProfileFile = Annotated[
     Path | None,
     typer.Option("--tree-profile", help="A reviewed file of what a repository may also hold."),
 ]
+#: Of the commands that publish.
+SecretExceptionsFile = Annotated[
+    Path | None, typer.Option(help="A reviewed file of scan findings that are no secrets.")
+]
 _PARAMETER = "reviewed"
 
 

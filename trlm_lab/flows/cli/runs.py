@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trlm_lab.flows.cli.output import emit_json, emit_table
-from trlm_lab.flows.cli.reviewed import takes_reviewed
+from trlm_lab.flows.cli.reviewed import SecretExceptionsFile, takes_reviewed
 from trlm_lab.flows.reviewed_files import Reviewed
 
 if TYPE_CHECKING:
@@ -54,9 +54,7 @@ def run(
     calibration: Annotated[str, typer.Option(help="Suite or case file for the limits.")] = "",
     quant: Annotated[str, typer.Option(help="Artifacts, comma-separated.")] = "f32,q8_r128",
     fault: Annotated[str, typer.Option(help="A fault to plant, NAME@LAYER.")] = "",
-    secret_exceptions: Annotated[
-        Path | None, typer.Option(help="A reviewed file of scan findings that are no secrets.")
-    ] = None,
+    secret_exceptions: SecretExceptionsFile = None,
     fresh: Fresh = False,
     json: Json = False,
 ) -> int:
