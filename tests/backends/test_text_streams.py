@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.backends.test_text_gguf import mixed
 from tests.backends.text_engines import Held, thinned
 from tests.text.components import BYTES, MODELS
 from tests.text.constructed import CORPUS
@@ -20,7 +21,7 @@ from trlm_lab.errors import RuntimeRefusedError, TokenIdError
 from trlm_lab.text import Decoded, TokenStream
 from trlm_lab.text.sentencepiece import read_sentencepiece
 from trlm_lab.text.sentencepiece.normalizer import SPACE
-from trlm_lab.text.tok2 import write_tok2
+from trlm_lab.text.tok2 import read_tok2, write_tok2
 from trlm_lab.text.vectors.samples import AnyTokenizer
 
 
@@ -32,13 +33,15 @@ def steps(stream: TokenStream, runs: list[list[int]]) -> list[Decoded]:
     return [*out, stream.flush(), stream.held]
 
 
-def require_steps(ours: AbiTokenizer, plain: AnyTokenizer, runs: list[list[int]]) -> None:
-    for mode in MODES:
-        assert steps(ours.stream(mode), runs) == steps(plain.stream(mode), runs), (mode, runs)
+def require_steps(
+    ours: AbiTokenizer, plain: AnyTokenizer, ids: list[int], draw: random.Random
+) -> None:
+    """In one of the modes, mostly one by one."""
+    mode, runs = draw.choice(MODES), in_runs(draw, ids)
+    assert steps(ours.stream(mode), runs) == steps(plain.stream(mode), runs), (mode, runs)
 
 
 def in_runs(draw: random.Random, ids: list[int]) -> list[list[int]]:
-    """The same ids, mostly one by one."""
     runs: list[list[int]] = []
     while ids:
         size = draw.choice((0, 1, 1, 1, 3))
@@ -49,13 +52,13 @@ def in_runs(draw: random.Random, ids: list[int]) -> list[list[int]]:
 @pytest.mark.parametrize("decoder", ALL)
 def test_every_decoder(text_host: Host, decoder: str) -> None:
     """With every model: random ids, and few ids, so that runs and beginnings of matches occur."""
-    for name in thinned(text_host, [*MODELS], 4):
+    for name in thinned(text_host, [*MODELS], 3):
         plain, draw = tokenizer_of(decoder, name), random.Random(decoder + name)
         ids = [n for n in range(1200) if plain.token_text(n) is not None]
         few = [n for n in ids if plain.token_text(n) in {*"lohea", "</w>", "<s>", "##o", *BYTES}]
         with AbiTokenizer(text_host, write_tok2(plain)) as ours:
             for some in (ids, few or ids):
-                require_steps(ours, plain, in_runs(draw, draw.choices(some, k=14)))
+                require_steps(ours, plain, draw.choices(some, k=14), draw)
 
 
 @pytest.mark.parametrize(("decoder", "model"), [("ByteLevel", "bytes"), ("Llama", "fallback")])
@@ -63,7 +66,7 @@ def test_texts(text_host: Host, decoder: str, model: str) -> None:
     plain, draw = tokenizer_of(decoder, model), random.Random(5)
     with AbiTokenizer(text_host, write_tok2(plain)) as ours:
         for text in thinned(text_host, CORPUS[::7], 4):
-            require_steps(ours, plain, in_runs(draw, plain.encode(text).ids))
+            require_steps(ours, plain, plain.encode(text).ids, draw)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -74,9 +77,11 @@ def test_tokenizers_of_gguf_files(text_host: Host, name: str) -> None:
         for count in (4, 20):
             ids = [*draw.choices([*plain.special_ids], k=count // 4), *draw.choices(known, k=count)]
             draw.shuffle(ids)
-            require_steps(ours, plain, in_runs(draw, ids))
+            require_steps(ours, plain, ids, draw)
         ids = plain.encode(" it 's do n't , no ? \u00e9\U0001f642!").ids
-        require_steps(ours, plain, [[number] for number in ids])
+        for mode in MODES:
+            runs = [[number] for number in ids]
+            assert steps(ours.stream(mode), runs) == steps(plain.stream(mode), runs), mode
 
 
 @pytest.mark.parametrize("kind", ["UNIGRAM", "BPE"])
@@ -88,8 +93,21 @@ def test_sentencepiece_models(text_host: Host, kind: str, switches: dict[str, An
     draw = random.Random(f"{kind}{switches}")
     with AbiTokenizer(text_host, write_tok2(plain)) as ours:
         for count in thinned(text_host, (5, 12, 20), 3):
-            require_steps(ours, plain, in_runs(draw, draw.choices(range(len(pieces)), k=count)))
-            require_steps(ours, plain, in_runs(draw, draw.choices(few, k=count)))
+            require_steps(ours, plain, draw.choices(range(len(pieces)), k=count), draw)
+            require_steps(ours, plain, draw.choices(few, k=count), draw)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_stages_of_both_profiles(text_host: Host, seed: int) -> None:
+    """Decoders in an order in which no file has them."""
+    draw = random.Random(seed)
+    block = write_tok2(mixed(draw))
+    plain = read_tok2(block).tokenizer
+    known = [*range(len(plain.model.ids)), *(token.id for token in plain.added)]
+    ids = [number for number in known if plain.token_text(number) is not None]
+    with AbiTokenizer(text_host, block) as ours:
+        for count in thinned(text_host, (4, 15), 2):
+            require_steps(ours, plain, draw.choices(ids, k=count), draw)
 
 
 PLAIN = tokenizer_of("ByteLevel", "bytes")
@@ -177,6 +195,6 @@ def test_the_real_model(text_host: Host, smollm2_snapshot: Path) -> None:
     draw = random.Random(136)
     with Held(text_host, row) as held:
         plain = held.wanted.reference
-        require_steps(held.ours, plain, in_runs(draw, draw.choices(range(49152), k=60)))
+        require_steps(held.ours, plain, draw.choices(range(49152), k=60), draw)
         for text in CORPUS[::20]:
-            require_steps(held.ours, plain, in_runs(draw, plain.encode(text).ids))
+            require_steps(held.ours, plain, plain.encode(text).ids, draw)

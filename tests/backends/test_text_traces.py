@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.backends.test_text_gguf import mixed
 from tests.backends.test_text_product import KNOWN
 from tests.backends.text_engines import Held, thinned
 from tests.text.components import (
@@ -63,7 +64,7 @@ def require_trace(
 
 def require_corpus(host: Host, row: dict[str, Any], step: int) -> None:
     with Held(host, row) as held:
-        for text in thinned(host, CORPUS[::step], 4):
+        for text in thinned(host, CORPUS[::step], 8):
             require_trace(held.ours, held.wanted.reference, text)
 
 
@@ -71,20 +72,20 @@ def require_corpus(host: Host, row: dict[str, Any], step: int) -> None:
 def test_normalizer(text_host: Host, name: str) -> None:
     cut = PRE_TOKENIZERS["MetaspaceAlways"]
     row = document(SCALARS, normalizer=NORMALIZERS[name], pre_tokenizer=cut, added_tokens=ADDED)
-    require_corpus(text_host, row, 4)
+    require_corpus(text_host, row, 8)
 
 
 @pytest.mark.parametrize("name", PRE_TOKENIZERS)
 def test_pre_tokenizer(text_host: Host, name: str) -> None:
     row = document(word_level(["a"]), pre_tokenizer=PRE_TOKENIZERS[name], added_tokens=ADDED)
-    require_corpus(text_host, row, 5)
+    require_corpus(text_host, row, 7)
 
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("cut", ["none", "ByteLevelPrefix"])
 def test_model(text_host: Host, name: str, cut: str) -> None:
     row = document(MODELS[name], pre_tokenizer=PRE_TOKENIZERS[cut], added_tokens=ADDED)
-    require_corpus(text_host, row, 5)
+    require_corpus(text_host, row, 7)
 
 
 @pytest.mark.parametrize("name", POST_PROCESSORS)
@@ -96,7 +97,7 @@ def test_post_processor(text_host: Host, name: str) -> None:
         post_processor=POST_PROCESSORS[name],
         added_tokens=ADDED,
     )
-    require_corpus(text_host, row, 6)
+    require_corpus(text_host, row, 8)
 
 
 def test_random_pipelines(text_host: Host) -> None:
@@ -137,6 +138,16 @@ def test_sentencepiece_models(text_host: Host, kind: str, switches: dict[str, An
     with AbiTokenizer(text_host, write_tok2(plain)) as ours:
         for text in thinned(text_host, CORPUS[::5], 4):
             require_trace(ours, plain, text)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_stages_of_both_profiles(text_host: Host, seed: int) -> None:
+    """Around a model of the second profile, as no file has them."""
+    draw = random.Random(seed)
+    block = write_tok2(mixed(draw))
+    with AbiTokenizer(text_host, block) as ours:
+        for text in thinned(text_host, draw.sample(texts(seed), 6), 3):
+            require_trace(ours, read_tok2(block).tokenizer, text)
 
 
 def test_templates_after_one_another(text_host: Host) -> None:
