@@ -34,14 +34,14 @@ def test_three_opinions_on_families() -> None:
     for name in ("chatml", "inst", "start_of_turn"):
         given = Conversation([HI], variables={"bos_token": "<s>", "eos_token": "</s>"})
         rows = opinions(TEMPLATES[name], given)
-        assert [row["same"] for row in rows] == [True, True, True], (name, rows)
+        assert [row["same"] for row in rows] == ["yes", "yes", "yes"], (name, rows)
 
 
 def test_an_engine_that_differs_or_refuses_is_shown() -> None:
     rows = opinions("{{ x.y }}", Conversation([]))
     assert rows[0]["answer"].startswith("TEMPLATE_EVALUATION")
     rows = opinions("{{ 0.00001 }}", Conversation([]))
-    assert (rows[0]["answer"], rows[2]["same"]) == ("1e-05", False)
+    assert (rows[0]["answer"], rows[2]["same"]) == ("1e-05", "NO")
 
 
 def test_minijinja_refuses_and_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:

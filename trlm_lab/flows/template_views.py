@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from trlm_lab import chat
+from trlm_lab.backends.source_template import SourceTemplate
 from trlm_lab.chat.ir import OPS
 from trlm_lab.chat.third_opinion import render_minijinja
 from trlm_lab.errors import TrlmError
@@ -63,7 +64,7 @@ class OwnedOutput:
 def opinions(source: str, given: chat.Conversation) -> list[dict[str, Any]]:
     """What each engine makes of a conversation, and whether it is what the source's makes."""
     engines: dict[str, Callable[[], str]] = {
-        "jinja2, the source's": lambda: chat.render_source(source, given),
+        "jinja2, the source's": lambda: SourceTemplate(source).render(given),
         "compiled": lambda: chat.render(chat.compile_template(source).ir, given).text,
         "minijinja": lambda: render_minijinja(source, given),
     }
