@@ -297,9 +297,9 @@ SMOLLM2 = "cb9d5c1a51a204a67e320ea087672b1b6403ffa6170e95e0fe5eea7180d5364f"
 class Lenient(Reference):
     """An engine that takes bytes, and puts U+FFFD in place of what is no UTF-8."""
 
-    def tokenize_utf8(self, data: bytes, *, add_special_tokens: bool) -> Row:
+    def tokenize_utf8(self, data: bytes, *, add_special_tokens: bool, trace: bool = False) -> Row:
         text = data.decode("utf-8", "replace")
-        return self.tokenize(Request(text, add_special_tokens=add_special_tokens, trace=True))
+        return self.tokenize(Request(text, add_special_tokens=add_special_tokens, trace=trace))
 
 
 def test_an_engine_that_takes_bytes_judges_them_itself(
