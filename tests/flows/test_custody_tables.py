@@ -59,6 +59,11 @@ def facts(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def test_a_hub_source_shows_what_its_name_meant() -> None:
     shown = facts(custody.origin_rows(snapshot("hf:ada/tiny@main", hub=HUB)))
     assert shown["revision, as asked for"] == "main"
+    assert "server" not in shown
+    served = {**HUB, "endpoint": "https://hub.example"}
+    assert facts(custody.hub_rows(snapshot("hf:ada/tiny@main", hub=served)))["server"] == (
+        "https://hub.example"
+    )
     assert shown["commit that it meant"] == COMMIT
     assert shown["resolved again afterwards"] == "the same commit"
     assert shown["files"] == "4 listed, 3 fetched, 1 left out"

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from trlm_lab.acquire.hub_endpoint import endpoint
 from trlm_lab.acquire.hub_limits import HubLimits
 from trlm_lab.acquire.hub_proxies import proxy_patterns
 from trlm_lab.acquire.hub_transport import FILE, bounded_transport
@@ -23,8 +24,6 @@ from trlm_lab.errors import (
 if TYPE_CHECKING:
     import httpx2
     from huggingface_hub import HfApi
-
-DEFAULT_ENDPOINT = "https://huggingface.co"
 
 
 @dataclass(frozen=True)
@@ -59,11 +58,6 @@ def token() -> str | bool:
     if not re.fullmatch(r"[!-~]*", given):
         raise HubTokenError(where="HF_TOKEN")
     return given or False
-
-
-def endpoint() -> str:
-    """The server: `HF_ENDPOINT`, or the public Hub."""
-    return (os.environ.get("HF_ENDPOINT") or DEFAULT_ENDPOINT).rstrip("/")
 
 
 @contextmanager

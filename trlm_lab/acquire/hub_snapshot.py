@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ from trlm_lab.acquire.directory_snapshot import convert_directory
 from trlm_lab.acquire.directory_tree import read_tree
 from trlm_lab.acquire.hub_cache import take_cached
 from trlm_lab.acquire.hub_client import HubClient, hub_client
+from trlm_lab.acquire.hub_endpoint import endpoint_identity
 from trlm_lab.acquire.hub_fetch import Fetch, fetch, is_whole
 from trlm_lab.acquire.hub_limits import HubLimits
+from trlm_lab.acquire.hub_listed import require_still_listed
 from trlm_lab.acquire.hub_tree import HubFile, HubTree, list_tree, require_size, resolve
 from trlm_lab.acquire.licence import LicenceDecision, decide, declared_licence
 from trlm_lab.acquire.progress import Progress
@@ -33,9 +36,14 @@ from trlm_lab.base.document_names import is_card, is_licence
 from trlm_lab.base.file_lock import locked
 from trlm_lab.base.home import trlm_home
 from trlm_lab.base.records import Pin, Snapshot, SourceFile
-from trlm_lab.errors import HubChangedError, HubNotFoundError, HubSpecError
+from trlm_lab.errors import (
+    HubChangedError,
+    HubNotFoundError,
+    HubSpecError,
+    HubUnreachableError,
+)
 
-HUB_VERSION = 3
+HUB_VERSION = 4
 _REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}\Z")
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,254}\Z")
 _COMMIT = re.compile(r"[0-9a-f]{40}\Z")
@@ -92,26 +100,40 @@ def acquire_hub(
 ) -> Snapshot:
     """The verified snapshot of a repository at the commit that the revision names now.
 
-    A full commit that was acquired before is taken from the cache without a network.
+    A snapshot of the cache is held against what the server lists at its commit now; of a full
+    commit it is taken without a network as well.
 
     Raises:
         HubNotFoundError, HubUnreachableError: no repository, or no answer.
         HubTreeError, HubLimitError: the tree breaks a rule.
         HubContentError, LfsPointerError: other bytes than listed.
-        HubChangedError: the repository changed during the transaction.
+        HubChangedError: the repository changed during the transaction, or since.
         LicenceUndecidedError, LicenceDecisionError: nobody decided on the licence.
         Refused: as for a directory.
     """
+    server = endpoint_identity()
     if _COMMIT.match(source.revision):
-        key = _key(source, source.revision, rules)
+        key = _key(server, source, source.revision, rules)
         if (snapshots_root() / key).exists():
-            return cached_snapshot(key, _pin(source), _never, progress)
+            snapshot = cached_snapshot(key, _pin(source), _never, progress)
+            # Without an answer there is nothing to compare with; `trlm drift` tells what is gone.
+            with (
+                suppress(HubUnreachableError, HubNotFoundError),
+                hub_client(rules.limits) as client,
+            ):
+                # Asked first: a listing is asked for again and again where nobody answers.
+                resolve(client, source.repo, source.revision)
+                require_still_listed(client, source.repo, snapshot)
+            return snapshot
     with hub_client(rules.limits) as client:
         commit = resolve(client, source.repo, source.revision)
-        transaction = _Transaction(client, source, commit, rules, progress, approve)
-        return cached_snapshot(
-            _key(source, commit, rules), _pin(source), transaction.build, progress
-        )
+        transaction = _Transaction(client, server, source, commit, rules, progress, approve)
+        key = _key(server, source, commit, rules)
+        known = (snapshots_root() / key).exists()
+        snapshot = cached_snapshot(key, _pin(source), transaction.build, progress)
+        if known:
+            require_still_listed(client, source.repo, snapshot)
+    return snapshot
 
 
 def _pin(source: HubSource) -> Pin:
@@ -122,8 +144,8 @@ def _never(out: Path) -> dict[str, Any]:
     raise AssertionError(f"{out} vanished")
 
 
-def _key(source: HubSource, commit: str, rules: HubRules) -> str:
-    parts = [source.repo, source.revision, commit, rules.profile.profile_id]
+def _key(server: str, source: HubSource, commit: str, rules: HubRules) -> str:
+    parts = [server, source.repo, source.revision, commit, rules.profile.profile_id]
     decision = rules.decision.file.sha256 if rules.decision else ""
     return canon.content_id(
         {"kind": "hf", "version": HUB_VERSION, "source": parts, "decision": decision}
@@ -133,6 +155,7 @@ def _key(source: HubSource, commit: str, rules: HubRules) -> str:
 @dataclass(frozen=True)
 class _Transaction:
     client: HubClient
+    server: str
     source: HubSource
     commit: str
     rules: HubRules
@@ -141,7 +164,7 @@ class _Transaction:
 
     @property
     def _staging(self) -> Path:
-        name = canon.content_id([self.source.repo, self.commit, self.client.endpoint])
+        name = canon.content_id([self.source.repo, self.commit, self.server])
         return trlm_home() / "downloads" / "hub" / name
 
     def build(self, out: Path) -> dict[str, Any]:
@@ -174,6 +197,7 @@ class _Transaction:
             **provenance,
             "licence": licence,
             "hub": {
+                "endpoint": self.server,
                 "repository": source.repo,
                 "requested": source.revision,
                 "commit": commit,

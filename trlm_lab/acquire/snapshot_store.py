@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from trlm_lab.acquire.hub_endpoint import endpoint_identity
 from trlm_lab.acquire.progress import Progress, silent
 from trlm_lab.base import canon
 from trlm_lab.base.blobs import file_sha256, write_atomically
@@ -122,6 +123,8 @@ def verify_snapshot(root: Path, progress: Progress = silent) -> Snapshot:
 def newest_snapshot(pin: Pin) -> Snapshot:
     """The snapshot of a pin that was made last, every hash checked.
 
+    Of a Hub's repository it is one that came from the server which is named now.
+
     Raises:
         NotAcquiredError: none is in the cache.
         SnapshotCorruptError: its files are not those of the manifest.
@@ -130,10 +133,21 @@ def newest_snapshot(pin: Pin) -> Snapshot:
         manifest.parent
         for manifest in snapshots_root().glob(f"[!.]*/{MANIFEST}")
         if _read_manifest(manifest.parent)[0].spelled == pin.spelled
+        and (pin.scheme != "hf" or _server(manifest.parent) == endpoint_identity())
     ]
     if not found:
         raise NotAcquiredError(where=str(snapshots_root()), pin=pin.spelled)
     return verify_snapshot(max(found, key=lambda root: root.stat().st_mtime_ns))
+
+
+def _server(root: Path) -> str:
+    """The server that a snapshot of a Hub's repository came from."""
+    path = root / PROVENANCE
+    try:
+        record: Any = canon.decode(path.read_bytes(), where=PROVENANCE)
+        return str(record["hub"].get("endpoint", ""))
+    except (OSError, NotCanonicalError, KeyError, TypeError, AttributeError) as error:
+        raise SnapshotCorruptError(where=str(path), detail="no provenance of a Hub") from error
 
 
 def _read_manifest(root: Path) -> tuple[Pin, tuple[SourceFile, ...]]:

@@ -61,7 +61,10 @@ def _facts(facts: Mapping[str, Any]) -> Rows:
 def _hub_facts(hub: Mapping[str, Any]) -> dict[str, Any]:
     after, count = hub["resolved_after"] or "nothing", len(hub["tree"])
     left_out = len(hub["left_out"])
+    # Records of earlier versions name no server.
+    server = {"server": hub["endpoint"]} if "endpoint" in hub else {}
     return {
+        **server,
         "repository": hub["repository"],
         "revision, as asked for": hub["requested"],
         "commit that it meant": hub["commit"],

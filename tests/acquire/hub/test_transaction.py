@@ -76,18 +76,6 @@ def test_branch_and_commit_are_both_recorded(tiny: Repository) -> None:
     assert {row[0] for row in hub["left_out"]} == {".gitattributes", "picture.png"}
 
 
-def test_a_mirror_gives_the_same_snapshot(
-    tiny: Repository, hub: HubServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Names of servers enter no identity."""
-    first = acquired()
-    monkeypatch.setenv("HF_ENDPOINT", hub.url.replace("127.0.0.1", "localhost"))
-    monkeypatch.setenv("TRLM_HOME", str(tmp_path / "elsewhere"))
-    second = acquired()
-    assert second.root != first.root
-    assert second.snapshot_id == first.snapshot_id
-
-
 def test_files_come_from_the_commit_and_never_from_the_branch(
     tiny: Repository, hub: HubServer
 ) -> None:
@@ -110,14 +98,6 @@ def test_the_tree_is_listed_before_anything_is_fetched(tiny: Repository, hub: Hu
 def test_what_is_not_needed_is_not_fetched(tiny: Repository, hub: HubServer) -> None:
     acquired()
     assert not [path for path in hub.seen if path.endswith((".png", ".gitattributes"))]
-
-
-def test_a_commit_in_the_cache_needs_no_network(tiny: Repository, hub: HubServer) -> None:
-    commit = tiny.branches["main"]
-    first = acquired(f"{REPO}@{commit}")
-    before = hub.seen.total()
-    assert acquired(f"{REPO}@{commit}").snapshot_id == first.snapshot_id
-    assert hub.seen.total() == before
 
 
 def test_a_second_acquisition_fetches_nothing(tiny: Repository, hub: HubServer) -> None:
