@@ -32,6 +32,8 @@ from trlm_lab.errors import (
 
 WEIGHTS = Subject("model.safetensors", "ab" * 32)
 NODE = "cd" * 32
+BUILT = {"trlm_lab": "0.1.0", "python": "3.11.7", "packages": {"gguf": "0.19.0"}}
+DECISION = Subject("licence decision", "12" * 32)
 
 
 @pytest.fixture
@@ -42,16 +44,36 @@ def statement() -> bytes:
         materials=[Subject("model.whl", "ef" * 32)],
         converter={"name": "converter", "version": 3},
         receipt=NODE,
+        builder=BUILT,
+        decision=DECISION,
     )
 
 
 def test_the_commit_of_a_repository_is_a_dependency() -> None:
     made = provenance_statement([WEIGHTS], source="hf:ada/tiny@main", materials=[], converter={},
-                                receipt=NODE, commit="9a" * 20)  # fmt: skip
+                                receipt=NODE, builder=BUILT, decision=DECISION,
+                                commit="9a" * 20, endpoint="https://h.test")  # fmt: skip
     build = json.loads(made)["predicate"]["buildDefinition"]
+    assert build["externalParameters"]["endpoint"] == "https://h.test"
     assert build["resolvedDependencies"] == [
-        {"uri": "hf:ada/tiny@main", "digest": {"gitCommit": "9a" * 20}}
+        {"uri": "hf:ada/tiny@main", "digest": {"gitCommit": "9a" * 20}},
+        {"name": "licence decision", "digest": {"sha256": "12" * 32}},
     ]
+
+
+def test_provenance_says_who_built_and_with_what(statement: bytes) -> None:
+    predicate = json.loads(statement)["predicate"]
+    assert predicate["runDetails"]["builder"]["version"] == {"trlm_lab": "0.1.0"}
+    environment = predicate["buildDefinition"]["internalParameters"]["environment"]
+    assert environment == {"python": "3.11.7", "packages": {"gguf": "0.19.0"}}
+
+
+def test_what_is_annotated_stands_in_the_descriptor() -> None:
+    settled = Subject("resolution", "34" * 32, {"statement": "the model card is wrong"})
+    made = result_statement([WEIGHTS], configuration=[settled], passed=["x"], warned=[],
+                            failed=[], receipt=NODE)  # fmt: skip
+    (first, _) = json.loads(made)["predicate"]["configuration"]
+    assert first["annotations"] == {"statement": "the model card is wrong"}
 
 
 @pytest.fixture
@@ -67,7 +89,7 @@ def test_provenance_binds_subject_material_converter_and_receipt(statement: byte
     assert row["subject"] == [{"name": "model.safetensors", "digest": {"sha256": "ab" * 32}}]
     build = row["predicate"]["buildDefinition"]
     assert build["externalParameters"] == {"source": "py:model"}
-    assert build["internalParameters"] == {"converter": {"name": "converter", "version": 3}}
+    assert build["internalParameters"]["converter"] == {"name": "converter", "version": 3}
     assert build["resolvedDependencies"][0]["digest"] == {"sha256": "ef" * 32}
     assert NODE in row["predicate"]["runDetails"]["metadata"]["invocationId"]
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.receipts.nodes import acquired
 from trlm_lab.base import canon
 from trlm_lab.flows.verification import verify_directory
 from trlm_lab.flows.workspace import Workspace
@@ -29,7 +30,7 @@ def codes(out: Path, decision: Any, **listed: Any) -> list[tuple[str, str]]:
     facts = {"text_sha256": "11" * 32, "decision_blob": blob}
     facts |= {name: store.put_value(value) for name, value in listed.items()}
     licence = store.add("licence", facts, [tree])
-    root = store.add("acquisition", {"pin": "dir:a"}, [tree, said, licence])
+    root = store.add("acquisition", acquired(store), [tree, said, licence])
     (out / RECEIPT_FILE).write_text(receipt_text(root))
     return [(f.code, f.where) for f in verify_directory(out).findings if f.level == "error"]
 

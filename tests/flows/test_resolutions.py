@@ -8,11 +8,14 @@ import pytest
 
 from trlm_lab import errors
 from trlm_lab.flows.acquisition import acquire_source, describe_source
+from trlm_lab.flows.attestation import resolutions_under
 from trlm_lab.flows.cli.app import run
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.reviewed_files import Reviewed
 from trlm_lab.flows.reviewed_source import kept_reviewed, read_reviewed
+from trlm_lab.flows.verification import verify_directory
 from trlm_lab.flows.workspace import Workspace
+from trlm_lab.receipts.verify import RECEIPT_FILE, receipt_text
 
 DEVIATION = "Both ids stop a generation here, as the publisher's examples do."
 
@@ -70,6 +73,16 @@ def test_a_conflict_is_described_then_settled_and_shown(
     (node,) = [n for n in map(ws.store.get, config.children) if n.type == "resolution"]
     assert DEVIATION in node.metadata["statement"]
     assert ws.store.get(node.children[0]).type == "conflict"
+
+    (ws.out / RECEIPT_FILE).write_text(receipt_text(config.id))
+    report = verify_directory(ws.out)
+    assert report.sound, report.findings
+    assert [f.detail for f in report.findings if f.code == "CONFLICT_SETTLED"] == [
+        node.metadata["statement"]
+    ]
+    (settled,) = resolutions_under(ws.store, config.id)
+    assert settled.sha256 == read_reviewed(Reviewed((file,))).files.ids()["resolutions"][0]
+    assert DEVIATION in settled.annotations["statement"]
 
     status, document = described(model, capsys, "--resolution", str(file))
     assert (status, document["config"]["eos_token_id"]) == (0, [2, 5])

@@ -18,6 +18,7 @@ from tests.flows.forging import (
     with_facts,
     write_anew,
 )
+from tests.receipts.nodes import acquired
 from trlm_lab.base import canon
 from trlm_lab.base.records import Node
 from trlm_lab.flows.verification import verify_directory
@@ -80,7 +81,7 @@ def test_an_acquisition_alone_is_sound_and_says_what_it_is(tmp_path: Path) -> No
     said = store.add("provenance", {"statement_blob": store.put_value({})}, [tree])
     decision = {"text_sha256": None, "decision_blob": store.put_value(None)}
     licence = store.add("licence", decision, [tree])
-    root = store.add("acquisition", {"pin": "dir:a"}, [tree, said, licence])
+    root = store.add("acquisition", acquired(store), [tree, said, licence])
     (tmp_path / RECEIPT_FILE).write_text(receipt_text(root))
     report = verify_directory(tmp_path)
     assert report.sound, report.findings

@@ -62,3 +62,9 @@ def grow(
     chosen = SCHEMAS[node_type][shape]
     children = [grow(store, child, salt=salt) for child in least_children(chosen)]
     return store.add(node_type, {**metadata_of(store, chosen, salt), **facts}, children)
+
+
+def acquired(store: ReceiptStore) -> dict[str, Any]:
+    """Metadata of the acquisition of a directory."""
+    built = {"trlm_lab": "0.1.0", "python": "3.11.7", "packages": {}}
+    return {"pin": "dir:a", "builder_blob": store.put_value(built)}

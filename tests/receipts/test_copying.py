@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.receipts.nodes import acquired
 from trlm_lab.errors import NodeMissingError
 from trlm_lab.receipts import ReceiptStore, copy_graph, walk
 
@@ -17,7 +18,7 @@ def source_of(path: Path) -> tuple[ReceiptStore, str]:
     provenance = store.add("provenance", {"statement_blob": statement}, [tree])
     row = {"text_sha256": None, "decision_blob": statement, "documents_blob": statement}
     licence = store.add("licence", row, [tree])
-    return store, store.add("acquisition", {"pin": "dir:x"}, [tree, provenance, licence])
+    return store, store.add("acquisition", acquired(store), [tree, provenance, licence])
 
 
 def test_a_copy_has_every_node_and_blob_and_nothing_else(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ is claimed. Every statement is a function of receipts alone, so that a verifier 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from trlm_lab.base import strict_json
@@ -25,14 +25,16 @@ RECEIPT = "urn:trlm-lab:receipt"
 
 @dataclass(frozen=True)
 class Subject:
-    """A named object and its SHA-256 in lower-case hex."""
+    """A named object, its SHA-256 in lower-case hex, and what must be said of it."""
 
     name: str
     sha256: str
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
     def descriptor(self) -> dict[str, Any]:
         """The resource descriptor of this object."""
-        return {"name": self.name, "digest": {"sha256": self.sha256}}
+        row = {"name": self.name, "digest": {"sha256": self.sha256}}
+        return {**row, "annotations": dict(self.annotations)} if self.annotations else row
 
 
 def provenance_statement(
@@ -42,7 +44,10 @@ def provenance_statement(
     materials: Sequence[Subject],
     converter: dict[str, Any],
     receipt: str,
+    builder: Mapping[str, Any],
+    decision: Subject,
     commit: str = "",
+    endpoint: str = "",
 ) -> bytes:
     """Where a snapshot's files came from.
 
@@ -52,7 +57,10 @@ def provenance_statement(
         materials: the files received, before any conversion.
         converter: name and version of what made the subjects of the materials.
         receipt: id of the acquisition node.
+        builder: versions of the package, of Python and of the packages that acquired.
+        decision: the decision on the licence.
         commit: Git commit that the source meant, where it is a repository.
+        endpoint: server of the repository.
 
     Raises:
         StatementInvalidError: no subject.
@@ -60,19 +68,24 @@ def provenance_statement(
     predicate = {
         "buildDefinition": {
             "buildType": ACQUISITION_TYPE,
-            "externalParameters": {"source": source},
-            "internalParameters": {"converter": converter},
+            "externalParameters": {"source": source} | ({"endpoint": endpoint} if endpoint else {}),
+            "internalParameters": {"converter": converter, "environment": _environment(builder)},
             "resolvedDependencies": [
                 *([{"uri": source, "digest": {"gitCommit": commit}}] if commit else []),
                 *(m.descriptor() for m in materials),
+                decision.descriptor(),
             ],
         },
         "runDetails": {
-            "builder": {"id": BUILDER},
+            "builder": {"id": BUILDER, "version": {"trlm_lab": str(builder["trlm_lab"])}},
             "metadata": {"invocationId": f"{RECEIPT}:{receipt}"},
         },
     }
     return _statement(subjects, PROVENANCE, predicate)
+
+
+def _environment(builder: Mapping[str, Any]) -> dict[str, Any]:
+    return {"python": builder["python"], "packages": dict(builder["packages"])}
 
 
 def test_result_statement(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import platform
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from trlm_lab import __version__
 from trlm_lab.acquire import acquire, download_bytes, verify_snapshot
 from trlm_lab.acquire.snapshot_store import snapshots_root
 from trlm_lab.base.blobs import file_sha256
@@ -17,6 +19,9 @@ from trlm_lab.describe import describe
 from trlm_lab.flows.checking import approval
 from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.workspace import Workspace
+
+#: Packages that fetch files or read weights.
+_READERS = ("gguf", "huggingface-hub", "numpy", "safetensors")
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,9 @@ def acquire_source(ws: Workspace, spec: str) -> Source:
         [tree],
     )
     acquisition = store.add(
-        "acquisition", {"pin": snapshot.pin.spelled}, [tree, provenance, decision]
+        "acquisition",
+        {"pin": snapshot.pin.spelled, "builder_blob": store.put_value(builder())},
+        [tree, provenance, decision],
     )
     nodes = {"source_tree": tree, "provenance": provenance, "acquisition": acquisition}
     return Source(snapshot, nodes, spec)
@@ -91,6 +98,12 @@ def admit_source(ws: Workspace, spec: str) -> tuple[Source, Described]:
     """
     source = acquire_source(ws, spec)
     return source, describe_source(ws, source)
+
+
+def builder() -> dict[str, Any]:
+    """What acquired and converted: versions of this package, of Python and of what reads files."""
+    packages = {name: version(name) for name in _READERS}
+    return {"trlm_lab": __version__, "python": platform.python_version(), "packages": packages}
 
 
 def _acquired(ws: Workspace, spec: str) -> Snapshot:

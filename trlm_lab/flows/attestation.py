@@ -92,7 +92,9 @@ def _text(path: bytes | str) -> str:
 def _acquisition(store: ReceiptStore, node_id: str, node: Node) -> bytes:
     (tree,) = _children(store, node, "source_tree")
     (provenance,) = _children(store, node, "provenance")
+    (licence,) = _children(store, node, "licence")
     facts = store.get_value(provenance.metadata["statement_blob"])
+    hub = facts.get("hub", {})
     files = [n.metadata for n in _children(store, tree, "file")]
     return provenance_statement(
         [Subject(_text(f["path"]), f["sha256"]) for f in files],
@@ -100,7 +102,10 @@ def _acquisition(store: ReceiptStore, node_id: str, node: Node) -> bytes:
         materials=[Subject(_text(m["name"]), m["sha256"]) for m in facts.get("materials", [])],
         converter=facts.get("converter", {}),
         receipt=node_id,
-        commit=facts.get("hub", {}).get("commit", ""),
+        builder=store.get_value(node.metadata["builder_blob"]),
+        decision=Subject("licence decision", licence.metadata["decision_blob"]),
+        commit=hub.get("commit", ""),
+        endpoint=hub.get("endpoint", ""),
     )
 
 
@@ -134,6 +139,7 @@ def _comparison(store: ReceiptStore, node_id: str, node: Node) -> bytes:
     ]
     if comparison.policy_id is not None:
         configuration.append(Subject("tolerance policy", comparison.policy_id))
+    configuration += resolutions_under(store, node_id)
     return _test_result(rows, _artifacts(store, node_id), configuration, node_id)
 
 
@@ -148,7 +154,7 @@ def _exactness(store: ReceiptStore, node_id: str, node: Node) -> bytes:
     configuration = [
         Subject(f"trace of {engine}", trace.metadata["trace_id"])
         for engine, trace in zip(facts["engines"], traces, strict=True)
-    ]
+    ] + resolutions_under(store, node_id)
     return _test_result(rows, _artifacts(store, node_id), configuration, node_id)
 
 
@@ -158,7 +164,22 @@ def _promotion(store: ReceiptStore, node_id: str, node: Node) -> bytes:
         (" ".join(filter(None, (r["level"], r["engine"], r["artifact"], r["claim"]))), r["outcome"])
         for r in claims
     ]
-    return _test_result(rows, _artifacts(store, node_id), [], node_id)
+    return _test_result(
+        rows, _artifacts(store, node_id), resolutions_under(store, node_id), node_id
+    )
+
+
+def resolutions_under(store: ReceiptStore, node_id: str) -> list[Subject]:
+    """The reviewed files under a node that settled conflicts, each with its statement."""
+    rows = [n.metadata for _, n in walk(store, node_id) if n.type == "resolution"]
+    return [
+        Subject(
+            f"resolution of {row['code']} in {row['field']}",
+            row["file_sha256"],
+            {"conflict": row["conflict_id"], "kind": row["kind"], "statement": row["statement"]},
+        )
+        for row in rows
+    ]
 
 
 def _test_result(

@@ -37,6 +37,7 @@ def verify_directory(
         return report
     _say_kind(dossier)
     check_dossier(dossier, recompute=recompute)
+    _say_what_was_settled(dossier)
     return report
 
 
@@ -76,6 +77,13 @@ def check_dossier(dossier: Dossier, *, recompute: bool) -> None:
     if dossier.promotion is not None:
         with dossier.reading(dossier.place(dossier.promotion)):
             check_promotion(dossier, dossier.promotion)
+
+
+def _say_what_was_settled(dossier: Dossier) -> None:
+    """Every reviewed decision between contradicting declarations, as its own statement says it."""
+    for node_id in dossier.of("resolution"):
+        statement = dossier.graph.node(node_id).metadata["statement"]
+        dossier.report.note("CONFLICT_SETTLED", dossier.place(node_id), statement)
 
 
 def _say_what_was_not(dossier: Dossier) -> None:

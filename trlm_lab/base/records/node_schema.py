@@ -84,7 +84,9 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
             "source_tree",
         ),
     ),
-    "acquisition": (Shape({"pin": "text"}, "source_tree provenance licence"),),
+    "acquisition": (
+        Shape({"pin": "text", "builder_blob": BLOB}, "source_tree provenance licence"),
+    ),
     "observation": (
         Shape({"outcome": "outcome", "failure_blob": BLOB}, "artifact"),
         Shape({"time_blob": BLOB}),
