@@ -41,6 +41,8 @@ SCRIPTS = [
 CLASSES = {
     "onig_space": r"\s",
     "onig_word": r"\w",
+    # Inside brackets the engine leaves out some numbers that it counts as word characters alone.
+    "onig_word_in_class": r"[\w]",
     "onig_digit": r"\d",
     "onig_alphabetic": r"\p{Alphabetic}",
     **{f"onig_{name}": rf"\p{{{name}}}" for name in SCRIPTS},

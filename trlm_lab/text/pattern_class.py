@@ -10,6 +10,8 @@ from trlm_lab.text.tables import category, known, scalar_set, table
 
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "a": "\a", "e": "\x1b"}
 _SHORT = {"s": "onig_space", "w": "onig_word", "d": "onig_digit"}
+#: Within square brackets the engine has another set of word characters: without U+00B2 and others.
+_SHORT_IN_CLASS = _SHORT | {"w": "onig_word_in_class"}
 _HEX = re.compile(r"x\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})")
 _PROPERTY = re.compile(r"[pP]\{(\^?)([A-Za-z_ ]+)\}")
 _DEEPEST = 32
@@ -22,9 +24,9 @@ class Dialect:
     #: Whether `\Z` is the end of the text.
     has_end = False
 
-    def short(self, letter: str) -> ScalarSet:
-        """White space, word characters or digits: s, w, d."""
-        return scalar_set(_SHORT[letter])
+    def short(self, letter: str, *, in_class: bool) -> ScalarSet:
+        """White space, word characters or digits (s, w, d), alone or in square brackets."""
+        return scalar_set((_SHORT_IN_CLASS if in_class else _SHORT)[letter])
 
     def prop(self, name: str) -> ScalarSet:
         """A property by name; empty if there is none of this name."""
@@ -88,8 +90,8 @@ class Cursor:
         )
 
 
-def escaped_set(cursor: Cursor) -> ScalarSet:
-    """One literal or one escape."""
+def escaped_set(cursor: Cursor, *, in_class: bool = False) -> ScalarSet:
+    """One literal or one escape, alone or in square brackets."""
     char = cursor.next()
     if char != "\\":
         return ScalarSet.chars(char)
@@ -105,7 +107,7 @@ def escaped_set(cursor: Cursor) -> ScalarSet:
         )
     char = cursor.next()
     if char.lower() in _SHORT:
-        found = cursor.dialect.short(char.lower())
+        found = cursor.dialect.short(char.lower(), in_class=in_class)
         return found.inverse() if char.isupper() else found
     if char in _CONTROLS:
         return ScalarSet.chars(_CONTROLS[char])
@@ -164,12 +166,12 @@ class ClassReader:
 
     def _item(self) -> ScalarSet:
         cursor = self._cursor
-        first = escaped_set(cursor)
+        first = escaped_set(cursor, in_class=True)
         after = cursor.ahead(2)
         if after[:1] != "-" or after[1:] in ("]", "["):
             return first
         cursor.take("-")
-        last = escaped_set(cursor)
+        last = escaped_set(cursor, in_class=True)
         if not _single(first) or not _single(last) or last.ranges[0] < first.ranges[0]:
             raise cursor.refusal("a range without two ends")
         return ScalarSet.of([(first.ranges[0][0], last.ranges[0][0])])

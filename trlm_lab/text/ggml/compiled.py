@@ -60,8 +60,8 @@ class _Classes(Dialect):
 
     has_end = True
 
-    def short(self, letter: str) -> ScalarSet:
-        """In ASCII alone."""
+    def short(self, letter: str, *, in_class: bool) -> ScalarSet:
+        """In ASCII alone, wherever it stands."""
         return _SHORT[letter]
 
     def prop(self, name: str) -> ScalarSet:

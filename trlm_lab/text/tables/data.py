@@ -2,7 +2,7 @@
 
 ENGINE = "tokenizers 0.23.3"
 #: Of the JSON form of all tables, keys sorted, no spaces.
-SHA256 = "5953084e318957cd67a3076f8ba8bfdc71e141b7bf77e706b0ef00d6107f80e3"
+SHA256 = "303faaf4aad66c7acee9dbfcad4b95a13f6001fac760f7a7d70638eabdf85bbb"
 PACKED = {
     "accents": (
         "c-nQ8VRGFt2!t=h4}lPp&eG}quhHE_X*21(N$h7!u)qiMuU*I7!(uPn7BwxGx&Go^ZW}*tc`Wc&TpCVmD_k^5oAj"
@@ -820,6 +820,28 @@ PACKED = {
         "9Eo->}$pY%WweL*U(+C9@W;_UOC$sZ6Eh%)c?4HWuvjH4o0tOED8N47*(^q1sM;}?>e!sn*6K=;aL-5?>9Ns4#jp"
         "lbs_z+nz$#x^Re|4FFs8JEo5mN%uKCWQ*1v{W-qtjM&2&JyuS+L=V<kN!>`YMcfk<f8k)Qv&)Z!ST_}Hsqb@dQ{R"
         "TjqZ6!khq<x^Vm?5=eO#*SnVi`}Y25AR0k_|l$XT|6_->hy8HH1ceW(M`ozW}Mp;yC"
+    ),
+    "onig_word_in_class": (
+        "c-oCuS(3#z2)vL#BtY9)Qn~*%LU$v-H<P7Op68Ke39&Q{{v-C&+p`{<Pdq&@3>HQ$Z<rd7dH!>}jIl9iPmi4EGF&"
+        ";p@3FijW%BN|z#wb$$qzSB;?Ct*8u>Cs-^KOAq^*<}kL4yPvhdKG>77*UN2}*EIBK2Bab?Mh)F#(cb=ng=c0Y?}+"
+        "WC?t$-J<6l^v<WbLvIplFk_lqdVHGyvwAYBJBOivQZ11%U3yV!HO=oopRp~5#uUK_eqvS<?P`y|0fIX-fMy9tbbc"
+        "j>dy*@)QWpV*(G%y_9FUsk=<|y<>b(>?tX<{YXV4nb+@Z}7x?y%eeG5Hd#_ZCFGtwtz;Qu0=;8Gm*Qg=IZX6!vVd"
+        "$_*`Ycm7MoppeCjmd;WGdw6bqHoGu6JP1#cw4KjB~p$DYEzHb43|ItTbuHN9Z*cus)xKQ2PFy_yleB>-zOdGo+CQ"
+        "|M-?Rj8#u_DV)ZDWiCuA>CZH%u56x2IRv`HDkFXj5776^?M#6kFCOS~7d|>O4cJW0QyhaqE+LGRJJIC7+|G2L@|R"
+        "cAP98$v_wuA*o^m2ZGlC6D9}0v?DGwPADOh95{1A%!R0bUY#iL+FKEhx>{m11narhS<Xsi?>cAW`<$w`DFh(<Y;1"
+        "6a`+nN_^{rXBXq=NC5UX6D(@<04H$Om5tnY?dCGviJu=((WZ<NPLPE{_B?zAm7J4$czH}U_e5+u%fl2k}w3q6Hp4"
+        "<H`zD!nB(LPs`W%#Vl22_k~d((43*t^j;}}D>lc#tCZY99;_1vmhzUGQW{WB=jIA@^hGXU+5s}5{lK~eMUrZ!plA"
+        "mk8iJV5gs^7<DG_#W#%rASBO0wKhBLf6dg&hN0F!XIA9*Yo!Y`ZA<TY+nvSps-(x{VgM%8Xfm(39$Vaf}b*>vz>o"
+        "n>Ri1TEYx34Q$@}R#k&F+=HfNfB<jj8gKGsnnfr$F_ISKi=iyW5;50SF$2Bq>m9z}Ep6EqJ8|FmDoDR)yjFVeMKs"
+        "uLB4(VBv-4B|AXD6O%Q%2?J(r}qbG(+e5|rjAdd8GzZgVg`C5JHLv=@?as|5{tG2$Z*;u*D$FgQ>)dgXZDX}5f_n"
+        "ck`bqsb1t*yBbQc|8IHD}Js@_-FG&i<X)%Aage5HWPK}h*8xt7!H?z=&DK|B?^E*V-^`}epiS7R=9;OsuCjpy_M*"
+        "<LY66v(O`jIGWceBMN16zJyQjr=sqYj;~J6fUaeSw&B284S$%-+#Oxfmwx~*=Tvie{63tS<3r*&`JzyA`!>p@T?P"
+        "F2BDa6X}QzdB;d?GL{N}-vln`*7N%>+8xa~Q;O+hL!q27^-;N*MYulWzIz$+$G8m=$Q|Rq8IAGS4r@RYO!cI?MBB"
+        "9-Ze9pGY^g<tO!@XeySJS>ilZ=yTxpk&XG>DJ?TN8}sD%2@3RL>Itzm^0!WtR&V(}Bx@u^pd5@U$A_fWjeT}hkd}"
+        "z9t0I$xCWvQ)h&Fqe^!#yEy|;Hh1yN<D{7AUNKyPr|k~3Tc-ncIM;&^1FREyGOVJy}-a|^J*T@R#cB)`d*{cYFn^"
+        "Ic<KJswzw4ZyyN?)QsHWu4`fy^T@#aX+K}#|WB@#;Q8#y{5J#^i41-XL}1W9-!ZKVqewySvA75I>O#>aH<@N?R4r"
+        "w_+vG3Pk`rR>k}_NMFS;dsU6Hntyx`cKN4myx8Fj3KO+14RTw{8tKS=bUH9DuLwrkUvUWUgbxm|3{ppUn*_`zafH"
+        "2!ih5$(WKw&XMXvdla;)=yIo|p~N4rn9`dK~tO(X+o<-5PQTh5F2N>YslB0Y%{O"
     ),
     "regex_space": ("c-kF`$qfK72*Vc2gK)GkOV$0?DD>k*mQNwT1VNFeu0}-Fe7DxU1)U1M2l7Kwm}>U{qxKBB"),
     "regex_word": (
