@@ -44,6 +44,17 @@ def test_the_companion_files_name_the_special_tokens(small_gguf: Make) -> None:
     assert "{% for m in messages %}" in (root / "chat_template.jinja").read_text()
 
 
+@pytest.mark.parametrize(("role", "key"), [("eos", "eos"), ("pad", "padding")])
+def test_an_ordinary_word_is_not_named_as_a_special_token(
+    small_gguf: Make, role: str, key: str
+) -> None:
+    key = f"tokenizer.ggml.{key}_token_id"
+    root = acquire(f"gguf:{small_gguf(drop={key}, extra={key: 50}).path}").root
+    assert f"{role}_token" not in strict_json.load_object(root / "tokenizer_config.json")
+    generation = strict_json.load_object(root / "generation_config.json")
+    assert generation[f"{role}_token_id"] == 50
+
+
 @pytest.mark.slow
 def test_the_source_framework_loads_it_unchanged(small_gguf: Make) -> None:
     from transformers import AutoTokenizer

@@ -32,6 +32,20 @@ def tokenizer_json(**changes: Any) -> dict[str, Any]:
     return {"version": "1.0", "added_tokens": added, "model": model, **changes}
 
 
+def post(*pieces: str) -> dict[str, Any]:
+    """A tokenizer whose post-processor puts these tokens around a text, `$` for the text."""
+    single = [{"Sequence": {"id": "A", "type_id": 0}} if p == "$" else
+              {"SpecialToken": {"id": p, "type_id": 0}} for p in pieces]  # fmt: skip
+    special = {
+        p: {"id": p, "ids": [TOKENS[p]], "tokens": [p]}
+        for p in dict.fromkeys(pieces)
+        if p in TOKENS
+    }
+    pair = [*single, {"Sequence": {"id": "B", "type_id": 1}}]
+    row = {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": special}
+    return tokenizer_json(post_processor=row)
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
     """Writes a directory; a keyword replaces a document, None leaves it out."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from tests.describe.conftest import tokenizer_json
 from trlm_lab.base import canon
 from trlm_lab.describe import ConflictReceipt, detect_conflicts
 from trlm_lab.errors import JsonDuplicateKeyError, JsonError
@@ -110,10 +111,27 @@ def test_the_stop_set_is_the_whole_list(tree: Tree) -> None:
     assert judged(tree(**lists)).chosen_ids["eos"] == (3, 4)
 
 
-def test_a_stop_that_is_an_ordinary_word_everywhere_is_noted(tree: Tree) -> None:
+def test_a_stop_that_is_an_ordinary_word_everywhere_is_made_special_by_the_loader(
+    tree: Tree,
+) -> None:
     receipt = judged(tree(config={"eos_token_id": 1}, tokenizer_config={"eos_token": "word"}))
+    assert [f.code for f in receipt.stops] == ["SPECIAL_TOKEN_ADDED"]
+    assert "the source's loader cuts every text at it" in receipt.stops[0].detail
+
+
+def test_a_stop_that_is_no_control_token_is_noted(tree: Tree) -> None:
+    changed = tokenizer_json()
+    changed["added_tokens"][1]["special"] = False
+    receipt = judged(tree(tokenizer=changed))
     assert receipt.verdict == "accept"
     assert "EOS_ORDINARY" in [f.code for f in receipt.findings]
+
+
+def test_a_limit_on_the_length_of_texts_is_noted(tree: Tree) -> None:
+    receipt = judged(tree(tokenizer=tokenizer_json(truncation={"max_length": 3})))
+    (note,) = [f for f in receipt.findings if f.field == "tokenizer"]
+    assert (note.code, note.where) == ("TRUNCATION_DECLARED", "tokenizer.json#/truncation")
+    assert (receipt.verdict, "3 tokens" in note.detail) == ("accept", True)
 
 
 def test_two_template_files_that_differ_are_ambiguous(tree: Tree) -> None:

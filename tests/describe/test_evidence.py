@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from tests.describe.conftest import post, tokenizer_json
 from trlm_lab.base import canon
 from trlm_lab.describe import ConflictReceipt, Evidence, detect_conflicts, evidence_table
 from trlm_lab.errors import NotPlainFileError
@@ -197,12 +198,87 @@ ONE_PLACE: dict[str, tuple[dict[str, Any], Plant | None, str]] = {
         {}, lambda r: extra(r, "vocab.json", {"word": 2}), "TOKENIZER_CONFLICT"
     ),
     "other merges": ({"tokenizer": {
-        "added_tokens": [], "model": {"type": "BPE", "vocab": {"<|start|>": 2, "<|stop|>": 3,
-                                                               "a": 0, "aa": 1, "b": 4},
-                                      "merges": [["a", "a"]]}}},
+        **tokenizer_json(), "model": {
+            "type": "BPE", "vocab": {"<|start|>": 2, "<|stop|>": 3, "<|turn|>": 4, "a": 0, "aa": 1,
+                                     "b": 5},
+            "merges": [["a", "a"]]}}},
         lambda r: extra(r, "merges.txt", "#version: 0.2\na b\n"), "TOKENIZER_CONFLICT"),
     "merges beyond the limit": (
         {}, lambda r: extra(r, "merges.txt", "a b\n" * (1 + (16 << 20) // 4)), "TOKENIZER_CONFLICT"
+    ),
+    "a tokenizer's number": ({"tokenizer_config": {"eos_token_id": 4}}, None, "EOS_CONFLICT"),
+    "a processor's number": (
+        {}, lambda r: extra(r, "processor_config.json", {"eos_token_id": 4}), "EOS_CONFLICT"
+    ),
+    "two starts at once": (
+        {"config": {"bos_token_id": [2, 4]}, "generation": {"bos_token_id": [2, 4]}}, None,
+        "BOS_CONFLICT",
+    ),
+    "two separators": ({"tokenizer_config": {"sep_token": "<|turn|>"}},
+                       lambda r: extra(r, "special_tokens_map.json", {"sep_token": "<|stop|>"}),
+                       "SEP_CONFLICT"),
+    "a mask that is no token": (
+        {"tokenizer_config": {"mask_token": 4}}, None, "MASK_CONFLICT"
+    ),
+    "another start in the post-processor": (
+        {"tokenizer": post("<|turn|>", "$")}, None, "BOS_CONFLICT"
+    ),
+    "another stop in the post-processor": (
+        {"tokenizer": post("$", "<|turn|>")}, None, "EOS_CONFLICT"
+    ),
+    "an id of the post-processor": (
+        {"tokenizer": tokenizer_json(post_processor={
+            "type": "BertProcessing", "cls": ["<|turn|>", 2], "sep": ["<|stop|>", 3]})}, None,
+        "ADDED_TOKEN_ID",
+    ),
+    "the padding of the tokenizer": (
+        {"tokenizer": tokenizer_json(padding={"pad_id": 4, "pad_token": "<|stop|>"})}, None,
+        "PAD_CONFLICT",
+    ),
+    "a filler beside the padding of the tokenizer": (
+        {"config": {"pad_token_id": 3},
+         "tokenizer": tokenizer_json(padding={"pad_id": 4, "pad_token": "<|turn|>"})}, None,
+        "PAD_CONFLICT",
+    ),
+    "a further token of a list": (
+        {"tokenizer_config": {"additional_special_tokens": ["<|turn|>", "<|nope|>"]}}, None,
+        "SPECIAL_TOKEN_ADDED",
+    ),
+    "a further token of a map": (
+        {}, lambda r: extra(r, "special_tokens_map.json",
+                            {"extra_special_tokens": {"image_token": {"content": "<|nope|>"}}}),
+        "SPECIAL_TOKEN_ADDED",
+    ),
+    "a further token of its own name": (
+        {"tokenizer_config": {"image_token": "word"}}, None, "SPECIAL_TOKEN_ADDED"
+    ),
+    "a further token that is a number": (
+        {"tokenizer_config": {"extra_special_tokens": [4]}}, None, "SPECIAL_TOKEN_ADDED"
+    ),
+    "a mask that is an ordinary word": (
+        {"tokenizer_config": {"mask_token": "word"}}, None, "SPECIAL_TOKEN_ADDED"
+    ),
+    "a flag that is left out": (
+        {"tokenizer_config": {"added_tokens_decoder": {"3": {"content": "<|stop|>"}}}}, None,
+        "TOKENIZER_CONFLICT",
+    ),
+    "a class in the configuration": (
+        {"config": {"tokenizer_class": "GPT2TokenizerFast"}}, None, "TOKENIZER_CONFLICT"
+    ),
+    "a stop that opens the turns": (
+        {"config": {"eos_token_id": 2}, "tokenizer_config": {
+            "eos_token": "<|start|>", "chat_template": template("'<|stop|>'")}},
+        None, "EOS_CONFLICT",
+    ),
+    "a stop that opens the turns of a template that is not rendered": (
+        {"config": {"eos_token_id": 2}, "tokenizer_config": {
+            "eos_token": "<|start|>",
+            "chat_template": template("'<|stop|>'") + "{{ messages.__class__ }}"}},
+        None, "EOS_CONFLICT",
+    ),
+    "a word that a converted file names by its number": (
+        {"config": {"eos_token_id": 1}, "tokenizer_config": {"eos_token": None}},
+        lambda r: provenance(r, tokenizer__ggml__eos_token_id=1), "EOS_CONFLICT",
     ),
     "other added tokens": (
         {}, lambda r: extra(r, "added_tokens.json", {"<|stop|>": 4}), "ADDED_TOKEN_ID"
@@ -264,6 +340,22 @@ AGREEING: dict[str, tuple[dict[str, Any], Plant | None]] = {
         {"config": {"rope_parameters": {"rope_type": "default"}}},
         lambda r: provenance(r, llama__rope__scaling__type="none"),
     ),
+    "the start in the post-processor": (
+        {"tokenizer": post("<|start|>", "$", "<|stop|>")}, None
+    ),
+    "a stop of several that a tokenizer numbers": (
+        {"config": {"eos_token_id": [3, 4]}, "generation": {"eos_token_id": [3, 4]},
+         "tokenizer_config": {"eos_token": None, "eos_token_id": 4}}, None,
+    ),
+    "a filler that the padding names too": (
+        {"config": {"pad_token_id": 4},
+         "tokenizer": tokenizer_json(padding={"pad_id": 4, "pad_token": "<|turn|>"})}, None,
+    ),
+    "further tokens of the tokenizer": (
+        {"tokenizer_config": {"extra_special_tokens": {"image_token": "<|turn|>"},
+                              "additional_special_tokens": ["<|turn|>"], "sep_token": "<|turn|>",
+                              "cls_token": None, "add_bos_token": False}}, None,
+    ),
     "a damaged provenance": ({}, lambda r: extra(r, "provenance.cbor", "no record")),
 }  # fmt: skip
 
@@ -289,7 +381,14 @@ HEADS: dict[str, tuple[dict[str, Any], Any, str, list[str]]] = {
     "untied and stored": (
         {"tie_word_embeddings": False}, EMBEDDING + 1, "different copy, from byte 2 on", []
     ),
-    "left open": ({"tie_word_embeddings": None}, None, "absent", []),
+    "left open": ({"tie_word_embeddings": None}, None, "absent", ["TIED_CONFLICT"]),
+    "left open and stored": (
+        {"tie_word_embeddings": None}, EMBEDDING + 1, "different copy, from byte 2 on", []
+    ),
+    "left open by a family that ties": (
+        {"tie_word_embeddings": None, "model_type": "gemma2",
+         "architectures": ["Gemma2ForCausalLM"]}, None, "absent", [],
+    ),
 }  # fmt: skip
 
 

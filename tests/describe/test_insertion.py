@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.describe.conftest import tokenizer_json
+from tests.describe.conftest import post, tokenizer_json
 from trlm_lab import errors
 from trlm_lab.describe import ConflictReceipt, check_model_directory, detect_conflicts
 from trlm_lab.describe import load_resolution as load
@@ -20,21 +20,6 @@ TURNS = (
 WITH_BOS = "{{ bos_token }}" + TURNS
 CARD = "# A model\n\n```\n<|start|><|turn|>user Hello<|stop|>\n```\n"
 PLACE = "tokenizer_config.json#/chat_template"
-
-
-def post(*pieces: str) -> dict[str, Any]:
-    """A tokenizer whose post-processor puts these tokens around a text, `$` for the text."""
-    ids = {"<|start|>": 2, "<|stop|>": 3}
-    single = [{"Sequence": {"id": "A", "type_id": 0}} if p == "$" else
-              {"SpecialToken": {"id": p, "type_id": 0}} for p in pieces]  # fmt: skip
-    special = {
-        p: {"id": p, "ids": [ids[p]], "tokens": [p]} for p in dict.fromkeys(pieces) if p in ids
-    }
-    pair = [*single, {"Sequence": {"id": "B", "type_id": 1}}]
-    row = {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": special}
-    return tokenizer_json(post_processor=row)
-
-
 BOTH = post("<|start|>", "$")
 
 

@@ -234,7 +234,13 @@ def _tokenizer_config(
         "add_eos_token": False,
         "add_prefix_space": False,
         "added_tokens_decoder": decoder,
-        **{role: tokens[number] for role, number in specials.items()},
+        **{
+            role: tokens[number]
+            for role, number in specials.items()
+            # The text of an ordinary word would only repeat the number, and the framework would
+            # cut every text at it.
+            if str(number) in decoder
+        },
         "clean_up_tokenization_spaces": False,
         "model_max_length": context_length,
         # The class that takes tokenizer.json as it is; others rebuild the pre-tokenizer.

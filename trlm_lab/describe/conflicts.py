@@ -13,13 +13,14 @@ from pathlib import Path
 from trlm_lab.base.records import SourceDefaults
 from trlm_lab.describe.card_conflicts import card_evidence, card_notes
 from trlm_lab.describe.compared import Compared, Findings
-from trlm_lab.describe.declarations import ROLES, Documents, read_documents
+from trlm_lab.describe.declarations import FURTHER, ROLES, Documents, read_documents
 from trlm_lab.describe.insertion_conflicts import insertion_evidence
 from trlm_lab.describe.looked_at import looked_at
 from trlm_lab.describe.receipt import ConflictReceipt
 from trlm_lab.describe.resolution import Resolution
 from trlm_lab.describe.resolving import resolved
 from trlm_lab.describe.role_conflicts import role_evidence
+from trlm_lab.describe.special_tokens import special_token_evidence
 from trlm_lab.describe.template_conflicts import read_templates, template_evidence
 from trlm_lab.describe.tensor_conflicts import (
     architecture,
@@ -74,11 +75,13 @@ def compare_declarations(
         tokenizer_evidence(compared),
     ]
     chosen: dict[str, tuple[int, ...]] = {}
-    for role in ROLES:
+    for role in (*ROLES, *FURTHER):
         row, ids = role_evidence(role, compared)
-        evidence.append(row)
+        if role in ROLES or row.publisher:
+            evidence.append(row)
         if ids:
             chosen[role] = ids
+    evidence += special_token_evidence(compared)
     evidence += [template_evidence(compared), *insertion_evidence(compared, chosen)]
     evidence += [licence(compared), *card_evidence(compared), *card_notes(compared)]
     columns = tuple(

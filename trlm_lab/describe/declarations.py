@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -158,13 +158,18 @@ def declared_ids(documents: Documents, vocab: Vocabulary, role: str) -> list[Dec
         rows.append(_number(_FILES["config"], f"/text_config/{key}_id", inner.get(f"{key}_id")))
     for file, row in _token_files(documents):
         rows.append(_text(file, f"/{key}", row.get(key), documents, vocab))
+        rows.append(_member(file, f"/{key}_id", row.get(f"{key}_id")))
     if role == "unk":
         model = documents.tokenizer.get("model")
         raw = model.get("unk_token") if isinstance(model, dict) else None
         rows.append(_text(_FILES["tokenizer"], "/model/unk_token", raw, documents, vocab))
+    padding = documents.tokenizer.get("padding")
+    if role == "pad" and isinstance(padding, dict):
+        file, raw = _FILES["tokenizer"], padding.get("pad_token")
+        rows.append(_member(file, "/padding/pad_id", padding.get("pad_id")))
+        rows.append(_text(file, "/padding/pad_token", raw, documents, vocab))
     name = f"tokenizer.ggml.{_GGUF_ROLE.get(role, role)}_token_id"
-    one = _number("provenance.cbor", f"/gguf/fields/{name}", documents.gguf.get(name))
-    rows.append(Declared(one.file, one.pointer, one.raw, one.ids, one.problem))
+    rows.append(_member("provenance.cbor", f"/gguf/fields/{name}", documents.gguf.get(name)))
     return [row for row in rows if row.raw is not None]
 
 
@@ -189,6 +194,12 @@ def _number(file: str, pointer: str, raw: Any) -> Declared:
         return Declared(file, pointer, raw, tuple(sorted(set(values))), whole=True)
     problem = f"{shown(raw)} is neither an id nor a list of ids"
     return Declared(file, pointer, raw, problem=problem)
+
+
+def _member(file: str, pointer: str, raw: Any) -> Declared:
+    """As `_number`, of a place where a single id names one of the set."""
+    one = _number(file, pointer, raw)
+    return replace(one, whole=isinstance(raw, list) and one.whole)
 
 
 def _text(file: str, pointer: str, raw: Any, documents: Documents, vocab: Vocabulary) -> Declared:

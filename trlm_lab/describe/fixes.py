@@ -16,6 +16,11 @@ _FIXES: dict[str, str] = {
     "TOKENIZER_CONFLICT": "keep the tokenizer files of one revision only",
     "ADDED_TOKEN_ERASED": "set its normalized to false, or ask the publisher",
     "ADDED_TOKEN_ID": "keep the table that the publisher means; ids decide what is generated",
+    "SPECIAL_TOKEN_ADDED": (
+        "use the tokenizer.json that lists it among its added tokens, or drop the name after "
+        "asking the publisher"
+    ),
+    "TRUNCATION_DECLARED": "nothing for a run; other readers of tokenizer.json may cut texts",
     "TOKENIZER_STAGE": "use a tokenizer whose stages are known; an unknown one is never left out",
     "MERGE_FORM": _TOKENIZER,
     "MERGE_DUPLICATE": _TOKENIZER,

@@ -11,26 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from trlm_lab.base.records.tokenizer_profile import Insertion
-from trlm_lab.chat import (
-    CardClaim,
-    Conversation,
-    InsertionPlan,
-    Rendered,
-    agreed_insertion,
-    compile_template,
-    render,
-)
+from trlm_lab.chat import CardClaim, InsertionPlan, Rendered, agreed_insertion
 from trlm_lab.describe.compared import Compared
+from trlm_lab.describe.inserted_tokens import inserted_tokens
 from trlm_lab.describe.receipt import ERROR, NOTE, Declaration, Evidence
+from trlm_lab.describe.template_turns import rendered_turns
 from trlm_lab.errors import DoubleInsertionError, InsertionConflictError, Refused
-from trlm_lab.text.profile import insertion_of
-from trlm_lab.text.reading_stages import read_post_processor
 
 #: Who may own a control token; a resolution names one of them.
 OWNERS = ("template", "post_processor", "neither")
 FIELDS = {"bos": "bos_insertion", "eos": "eos_insertion"}
 
-_SAID = {"role": "user", "content": "qz"}, {"role": "assistant", "content": "qz"}
 #: A text without a template around it.
 _BARE = Rendered("qz", ((0, 2, "content"),))
 _TEXT_CONFIG = "tokenizer_config.json"
@@ -76,10 +67,8 @@ def insertion_evidence(compared: Compared, chosen: Mapping[str, tuple[int, ...]]
 
 
 def _parties(compared: Compared, chosen: Mapping[str, tuple[int, ...]]) -> _Parties | None:
-    documents = compared.documents
-    try:
-        insertion = insertion_of(read_post_processor(documents.tokenizer.get("post_processor")))
-    except Refused:
+    insertion = inserted_tokens(compared.documents)
+    if insertion is None:
         return None  # The rules of the tokenizer say what is wrong with it.
     known = {number: text for text, number in compared.vocab.ids.items()}
     known |= {number: text for text, number in compared.vocab.added.items()}
@@ -89,22 +78,8 @@ def _parties(compared: Compared, chosen: Mapping[str, tuple[int, ...]]) -> _Part
         "eos": next((n for n in insertion.after if n in eos), next(iter(eos), None)),
     }
     texts = {role: known[n] for role, n in ids.items() if n is not None and n in known}
-    turns = tuple(_rendered(compared, texts))
+    turns = rendered_turns(compared.templates, texts)
     return _Parties(insertion, known, ids, texts, turns, compared)
-
-
-def _rendered(compared: Compared, texts: Mapping[str, str]) -> Iterator[Rendered]:
-    """A prompt that waits for the answer, and a finished turn, as far as the template renders."""
-    if len(compared.templates.texts) != 1 or compared.templates.problem:
-        return
-    variables = {f"{role}_token": text for role, text in texts.items()}
-    variables["strftime_now"] = "01 Jan 2000"
-    try:
-        ir = compile_template(next(iter(compared.templates.texts))).ir
-        for messages, prompt in (([_SAID[0]], True), (list(_SAID), False)):
-            yield render(ir, Conversation(messages, prompt, variables=variables))
-    except Refused:
-        return  # Outside the subset, or it refuses these turns: then it says nothing here.
 
 
 def _claims(

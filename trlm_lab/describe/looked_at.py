@@ -24,6 +24,7 @@ _WHOLE = {
         "vocab.json",
     ),
     "chat_template": ("tokenizer.json",),
+    "special_tokens": ("tokenizer.json",),
     **dict.fromkeys([*_ROLE_FIELDS, *FIELDS.values()], ("tokenizer.json",)),
 }  # fmt: skip
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from trlm_lab.describe.declarations import ROLES, Documents
+from trlm_lab.describe.declarations import FURTHER, ROLES, Documents
 from trlm_lab.describe.insertion_conflicts import FIELDS, OWNERS
 from trlm_lab.describe.receipt import ERROR, RESOLVED, ConflictFinding, ConflictReceipt
 from trlm_lab.describe.resolution import Resolution
@@ -14,7 +14,7 @@ from trlm_lab.describe.vocabulary import Vocabulary, is_id
 from trlm_lab.errors import ResolutionUnmatchedError, ResolutionValueError
 
 #: What a choice can mend. All else needs other files: no word makes a shape fit.
-_IDS = {f"{role}_token_id" for role in ROLES}
+_IDS = {f"{role}_token_id" for role in (*ROLES, *FURTHER)}
 _ENDINGS = ("_CONFLICT", "_MISSING")
 
 

@@ -1,4 +1,4 @@
-"""BOS, EOS, PAD and UNK: every place that declares one must mean the same ids."""
+"""Special tokens by their roles: every place that declares one must mean the same ids."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 from trlm_lab.base.config_bounds import shown
 from trlm_lab.describe.card_conflicts import card_role
 from trlm_lab.describe.compared import Compared
-from trlm_lab.describe.declarations import ROLES, Declared, declared_ids
+from trlm_lab.describe.declarations import FURTHER, ROLES, Declared, declared_ids
+from trlm_lab.describe.inserted_tokens import inserted_tokens
 from trlm_lab.describe.receipt import NOTE, Declaration, Evidence
+from trlm_lab.describe.template_turns import behind_answer, rendered_turns
 from trlm_lab.describe.vocabulary import is_id
 
 
@@ -18,12 +20,14 @@ def role_evidence(role: str, compared: Compared) -> tuple[Evidence, tuple[int, .
     rows = declared_ids(compared.documents, compared.vocab, role)
     publisher = [row.declaration for row in rows]
     ids = tuple(sorted({i for row in rows for i in row.ids or ()}))
-    details = _details(rows)
+    details = _details(role, rows)
     _range(role, rows, compared)
+    publisher += _inserted(role, compared)
+    details += _inserted_details(role, ids, compared)
     if role == "eos":
         publisher += _template_closings(compared)
         details += _word_details(rows, compared)
-        details += _template_details(ids, compared)
+        details += _template_details(ids, rows, compared)
         details += _source_details(ids, compared)
     publisher += card_role(role, _declared(compared), compared)
     if details:
@@ -41,12 +45,17 @@ def role_evidence(role: str, compared: Compared) -> tuple[Evidence, tuple[int, .
 
 
 def _declared(compared: Compared) -> dict[str, tuple[int, ...]]:
-    rows = {role: declared_ids(compared.documents, compared.vocab, role) for role in ROLES}
-    return {r: tuple(sorted({i for row in rows[r] for i in row.ids or ()})) for r in ROLES}
+    roles = (*ROLES, *FURTHER)
+    rows = {role: declared_ids(compared.documents, compared.vocab, role) for role in roles}
+    return {r: tuple(sorted({i for row in rows[r] for i in row.ids or ()})) for r in roles}
 
 
-def _details(rows: list[Declared]) -> list[str]:
+def _details(role: str, rows: list[Declared]) -> list[str]:
     details = [f"{row.declaration.place}: {row.problem}" for row in rows if row.problem]
+    if role != "eos":
+        several = [row for row in rows if len(row.ids or ()) > 1]
+        what = f"a model has one {role} token"
+        details += [f"{r.declaration.place} says {shown(r.raw)}, {what}" for r in several]
     lists = {row.ids for row in rows if row.ids is not None and row.whole}
     named = {row.ids for row in rows if row.ids is not None and not row.whole}
     # Files with ids declare the whole set; a tokenizer file can name only one of its members.
@@ -76,7 +85,10 @@ def _word_details(rows: list[Declared], compared: Compared) -> list[str]:
     """A stop that is given by its number alone, and is no added token of `tokenizer.json`."""
     if not compared.documents.tokenizer:
         return []
-    named = {i for row in rows if isinstance(row.raw, str) for i in row.ids or ()}
+    # The texts of a converted file are made from its ids, and bear witness to none of them.
+    converted = "tokenizer.ggml.eos_token_id" in compared.documents.gguf
+    witnesses = [] if converted else rows
+    named = {i for row in witnesses if isinstance(row.raw, str) for i in row.ids or ()}
     given = {i for row in rows for i in row.ids or ()}
     unknown = given - named - set(compared.vocab.added.values())
     strange = sorted(i for i in unknown if not _outside(i, compared))
@@ -85,6 +97,24 @@ def _word_details(rows: list[Declared], compared: Compared) -> list[str]:
     texts = [text for text, number in compared.vocab.ids.items() if number == strange[0]]
     what = f"the ordinary token {texts[0]!r}" if texts else "no token"
     return [f"id {shown(strange[0])} is {what} of tokenizer.json, and no file names it as a stop"]
+
+
+def _inserted(role: str, compared: Compared) -> list[Declaration]:
+    """What the post-processor puts where BOS or EOS belongs."""
+    insertion = inserted_tokens(compared.documents)
+    where = {} if insertion is None else {"bos": insertion.before, "eos": insertion.after}
+    numbers = list(where.get(role, ()))
+    return [Declaration("tokenizer.json", "/post_processor", numbers)] if numbers else []
+
+
+def _inserted_details(role: str, ids: tuple[int, ...], compared: Compared) -> list[str]:
+    """A post-processor that puts other tokens there."""
+    side = "before" if role == "bos" else "behind"
+    return [
+        f"{row.place} puts {row.value} {side} a text, and none of {list(ids)}"
+        for row in _inserted(role, compared)
+        if ids and not set(row.value) & set(ids)
+    ]
 
 
 def _template_closings(compared: Compared) -> list[Declaration]:
@@ -96,17 +126,32 @@ def _template_closings(compared: Compared) -> list[Declaration]:
     return [Declaration(template.file, template.pointer, ends)]
 
 
-def _template_details(ids: tuple[int, ...], compared: Compared) -> list[str]:
-    """A template that ends its turns with control tokens, none of which is a stop."""
-    tokens = compared.templates.tokens
-    if tokens is None or not ids or not tokens.closing or tokens.names_eos:
+def _template_details(ids: tuple[int, ...], rows: list[Declared], compared: Compared) -> list[str]:
+    """A template that ends the assistant's turns with control tokens, none of which is a stop."""
+    ends = _endings(ids, rows, compared) if ids else frozenset()
+    if not ends or {compared.vocab.id_of(text) for text in ends} & set(ids):
         return []
-    after = {compared.vocab.id_of(text) for text in tokens.after}
-    if after & set(ids):
-        return []
-    ends = ", ".join(sorted(tokens.closing))
-    place = compared.templates.declared[0].place
-    return [f"{place} ends its turns with {ends}, and writes no token of {list(ids)} after one"]
+    place, said = compared.templates.declared[0].place, ", ".join(sorted(ends))
+    return [f"{place} ends its turns with {said}, and writes no token of {list(ids)} there"]
+
+
+def _endings(ids: tuple[int, ...], rows: list[Declared], compared: Compared) -> frozenset[str]:
+    """The control tokens behind an assistant's content, as rendered; else by order of the words.
+
+    A template that cannot be rendered here, and names the stop, may write it anywhere: it says
+    nothing then, as one without control tokens does.
+    """
+    tokens, vocab = compared.templates.tokens, compared.vocab
+    if tokens is None:
+        return frozenset()
+    known = [text for text, number in vocab.added.items() if number == ids[0]]
+    stop = next((row.raw for row in rows if isinstance(row.raw, str)), known[0] if known else None)
+    behind = behind_answer(rendered_turns(compared.templates, {"eos": stop} if stop else {}))
+    if behind is not None:
+        return frozenset(text for text in {*vocab.control_texts, *known} if text in behind)
+    if tokens.names_eos or not tokens.closing:
+        return frozenset()
+    return tokens.closing | (tokens.after - tokens.opening)
 
 
 def _source_details(ids: tuple[int, ...], compared: Compared) -> list[str]:

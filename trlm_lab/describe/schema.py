@@ -98,6 +98,11 @@ def bounded(name: str) -> Check:
     return CONFIG_BOUNDS[name].problem
 
 
+def bounded_id(value: Any) -> str:
+    """Accept one token id."""
+    return "" if not TOKEN_ID.problem(value) else f"{shown(value)} is no id, which is {ID_RANGE}"
+
+
 def flag(value: Any) -> str:
     """Accept true and false."""
     return "" if isinstance(value, bool) else f"{shown(value)} is neither true nor false"

@@ -36,10 +36,14 @@ class DeclaredTemplate:
 
 @dataclass(frozen=True)
 class TemplateTokens:
-    """Control tokens that a template writes after a content; `closing` come first after one."""
+    """Control tokens that a template writes after a content; `closing` come first after one.
+
+    `opening` are those that it writes before any content.
+    """
 
     after: frozenset[str]
     closing: frozenset[str]
+    opening: frozenset[str]
     names_eos: bool
 
 
@@ -180,6 +184,7 @@ def template_tokens(text: str, controls: frozenset[str]) -> TemplateTokens | str
         return f"{type(error).__name__}: {error}"
     after: set[str] = set()
     closing: set[str] = set()
+    opening: set[str] = set()
     after_content = any_content = names_eos = False
     for _, kind, value in words:
         word = value[1:-1] if kind == "string" else value
@@ -189,8 +194,8 @@ def template_tokens(text: str, controls: frozenset[str]) -> TemplateTokens | str
             names_eos, after_content = True, False
         elif kind in ("data", "string"):
             here = sorted((at, c) for c in controls if (at := value.find(c)) >= 0)
-            after |= {control for _, control in here if any_content}
+            (after if any_content else opening).update(control for _, control in here)
             if here and after_content:
                 closing.add(here[0][1])
                 after_content = False
-    return TemplateTokens(frozenset(after), frozenset(closing), names_eos)
+    return TemplateTokens(frozenset(after), frozenset(closing), frozenset(opening), names_eos)

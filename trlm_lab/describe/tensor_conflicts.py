@@ -26,6 +26,10 @@ ARCHITECTURES = {
     "phi3": "Phi3ForCausalLM",
 }
 
+#: Model types whose head is not tied where nothing says so. Source: the configuration classes of
+#: the transformers library, version 5.
+_UNTIED = ("llama", "mistral", "qwen2", "qwen3", "olmo2", "phi3")
+
 _CONFIG = "config.json"
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
 _CHUNK = 1 << 22
@@ -90,7 +94,7 @@ def vocabulary_size(compared: Compared) -> Evidence:
 def tied_embeddings(compared: Compared) -> Evidence:
     """A tied head is absent or a copy byte by byte; an untied one is stored."""
     config, field = compared.documents.config, "tie_word_embeddings"
-    flag = config.get(field)
+    flag, kind = config.get(field), config.get("model_type")
     publisher = _declared(_CONFIG, f"/{field}", config, field)
     embedding, head = compared.tensors.get(EMBEDDING), compared.tensors.get(HEAD)
     if embedding is None:
@@ -102,8 +106,9 @@ def tied_embeddings(compared: Compared) -> Evidence:
     if flag is True and copy.startswith("different"):
         detail = f"the head is tied to the embedding, and stored as a {copy}"
         add("TIED_CONFLICT", place, detail, field)
-    elif flag is False and head is None:
-        add("TIED_CONFLICT", place, "the head is not tied, and not stored either", field)
+    elif head is None and (flag is False or (flag is None and kind in _UNTIED)):
+        open_ = f"left open, which {kind!r} takes as false: " if flag is None else ""
+        add("TIED_CONFLICT", place, f"{open_}the head is not tied, and not stored either", field)
     elif flag is True and head is not None:
         add("TIED_COPY", place, "the tied head is stored as an identical copy", field, NOTE)
     chosen = None if compared.findings.about(field) else flag

@@ -8,7 +8,7 @@ from typing import Any
 from trlm_lab.base.config_bounds import shown
 from trlm_lab.base.plain_file import open_plain
 from trlm_lab.describe.compared import Compared
-from trlm_lab.describe.receipt import Declaration, Evidence
+from trlm_lab.describe.receipt import NOTE, Declaration, Evidence
 from trlm_lab.describe.tokenizer_check import tokenizer_findings
 
 _FIELD = "tokenizer"
@@ -39,9 +39,12 @@ def tokenizer_evidence(compared: Compared) -> Evidence:
     model = documents.tokenizer.get("model")
     if isinstance(model, dict):
         publisher.append(Declaration(_MAIN, "/model/type", model.get("type")))
-    if "tokenizer_class" in documents.tokenizer_config:
-        value = documents.tokenizer_config["tokenizer_class"]
-        publisher.append(Declaration("tokenizer_config.json", "/tokenizer_class", value))
+    for file, row in (
+        ("tokenizer_config.json", documents.tokenizer_config),
+        ("config.json", documents.config),
+    ):
+        if "tokenizer_class" in row:
+            publisher.append(Declaration(file, "/tokenizer_class", row["tokenizer_class"]))
     key = "tokenizer.ggml.model"
     if key in documents.gguf:
         place = f"/gguf/fields/{key}"
@@ -49,6 +52,7 @@ def tokenizer_evidence(compared: Compared) -> Evidence:
     if documents.tokenizer:
         compared.findings.rows += tokenizer_findings(documents.tokenizer, _MAIN)
         _added_tokens(compared)
+        _cut(compared)
         _model_type(compared, publisher)
         publisher += _second_vocabulary(compared) + _second_merges(compared)
     undefined = "" if publisher else "no file declares it"
@@ -69,6 +73,16 @@ def _model_type(compared: Compared, publisher: list[Declaration]) -> None:
             compared.findings.add("TOKENIZER_CONFLICT", declared.place, detail, _FIELD)
 
 
+def _cut(compared: Compared) -> None:
+    """Source: the transformers library, which asks its tokenizer for whole texts, unpadded."""
+    told = compared.documents.tokenizer.get("truncation")
+    if told is not None:
+        most = told.get("max_length") if isinstance(told, dict) else told
+        detail = f"texts are cut to {shown(most)} tokens; neither the source nor any engine does it"
+        place = f"{_MAIN}#/truncation"
+        compared.findings.add("TRUNCATION_DECLARED", place, detail, _FIELD, NOTE)
+
+
 def _added_tokens(compared: Compared) -> None:
     documents, vocab = compared.documents, compared.vocab
     place = "tokenizer_config.json#/added_tokens_decoder"
@@ -77,7 +91,7 @@ def _added_tokens(compared: Compared) -> None:
         detail = f"{shown(table)} is no map of ids to tokens"
         compared.findings.add("ADDED_TOKEN_ID", place, detail, _FIELD)
     table = table if isinstance(table, dict) else {}
-    _flags(place, table, compared)
+    table_place = place
     rows = [(f"{place}/{key}", key, _content(row)) for key, row in table.items()]
     rows += [
         (f"added_tokens.json#/{text}", str(number), text)
@@ -88,19 +102,27 @@ def _added_tokens(compared: Compared) -> None:
         if text is None or str(number) != key:
             detail = f"id {key[:40]} is {text!r}, which {_MAIN} gives the id {number}"
             compared.findings.add("ADDED_TOKEN_ID", place, detail, _FIELD)
+    _flags(table_place, table, compared)
 
 
 def _flags(place: str, table: dict[str, Any], compared: Compared) -> None:
-    """Both files say how a token is found in a text; the source takes the table's word."""
+    """Both files say how a token is found in a text; the source takes the table's word.
+
+    A flag that the table leaves out is false, but `normalized` the opposite of `special`.
+    Source: AddedToken of the tokenizers library.
+    """
     listed = compared.documents.tokenizer.get("added_tokens")
     tokens = [t for t in listed if isinstance(t, dict)] if isinstance(listed, list) else []
     own = {str(token.get("content")): token for token in tokens}
     for key, row in table.items():
         text = _content(row)
-        other = {} if text is None else own.get(text, {})
+        if text is None:
+            continue  # No token, which is another finding.
+        other = own.get(text, {})
         for flag in _FLAGS:
-            if flag in other and row.get(flag, other[flag]) != other[flag]:
-                said = f"{shown(row[flag])}, {_MAIN} says {shown(other[flag])}"
+            mine = row.get(flag, flag == "normalized" and row.get("special") is not True)
+            if flag in other and mine is not other[flag]:
+                said = f"{shown(mine)}, {_MAIN} says {shown(other[flag])}"
                 detail = f"{flag} of {text!r} is {said}"
                 compared.findings.add("TOKENIZER_CONFLICT", f"{place}/{key}", detail, _FIELD)
 

@@ -51,6 +51,8 @@ def stage_problems(row: dict[str, Any], vocab: Vocabulary) -> list[Row]:
                 rows.append(("TOKENIZER_INCOMPLETE", place, "the table of characters is missing"))
             elif kind == "TemplateProcessing":
                 rows += _inserted(part, place, vocab)
+            elif kind in ("BertProcessing", "RobertaProcessing"):
+                rows += _around(part, place, vocab)
     return rows
 
 
@@ -81,4 +83,17 @@ def _inserted(part: dict[str, Any], place: str, vocab: Vocabulary) -> list[Row]:
         if not isinstance(ids, list) or not ids or ids != wanted:
             detail = f"{name!r} inserts {shown(ids)}, the vocabulary gives {wanted[:8]}"
             rows.append(("ADDED_TOKEN_ID", f"{place}/special_tokens", detail))
+    return rows
+
+
+def _around(part: dict[str, Any], place: str, vocab: Vocabulary) -> list[Row]:
+    """The two tokens around a text, each given by its text and its id."""
+    rows: list[Row] = []
+    for key in ("cls", "sep"):
+        pair = part.get(key)
+        text = pair[0] if isinstance(pair, list) and len(pair) == 2 else None
+        wanted = vocab.id_of(text) if isinstance(text, str) else None
+        if wanted is None or pair != [text, wanted]:
+            detail = f"{key} inserts {shown(pair)}, the vocabulary gives {wanted}"
+            rows.append(("ADDED_TOKEN_ID", f"{place}/{key}", detail))
     return rows

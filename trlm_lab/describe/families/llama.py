@@ -18,6 +18,7 @@ from trlm_lab.describe.schema import (
     anything,
     behaviour,
     bounded,
+    bounded_id,
     documentary,
     flag,
     only,
@@ -77,9 +78,11 @@ CONFIG_SCHEMA = Schema(
         "sliding_window": behaviour(only(None), "limits which keys are seen"),
         "pretraining_tp": behaviour(or_null(only(1)), "slices the projections when above 1"),
         "quantization_config": behaviour(only(None), "replaces the weights"),
-        "bos_token_id": behaviour(token_ids, "first token of a text"),
+        "bos_token_id": behaviour(or_null(bounded_id), "first token of a text"),
         "eos_token_id": behaviour(token_ids, "stops a generation"),
-        "pad_token_id": behaviour(token_ids, "filler of a batch; its embedding row is zeroed"),
+        "pad_token_id": behaviour(
+            or_null(bounded_id), "filler of a batch; its embedding row is zeroed"
+        ),
         "attention_dropout": documentary(_TRAINING, or_null(anything)),
         "initializer_range": documentary(_TRAINING),
         "use_cache": documentary(_RUNTIME, or_null(flag)),
