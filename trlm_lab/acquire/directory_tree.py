@@ -1,8 +1,9 @@
 """Which files of a local model directory are taken, passed over, or reason to refuse it.
 
-Links, code, pickles, archives and repositories inside the repository are refused: nothing here
-would run them, but a tree that carries them is not the plain data that a receipt describes. Only
-the bookkeeping of version control and download clients at the top is passed over unseen.
+Links, repositories inside the repository, and whatever is of no kind that a model's tree holds by
+its name, its first bytes or its mode (code, pickles, archives) are refused: nothing here would run
+them, but a tree that carries them is not the plain data that a receipt describes. Only the
+bookkeeping of version control and download clients at the top is passed over unseen.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from trlm_lab.acquire.allow_list import CONFIG, AllowList, family_list, general_list
 from trlm_lab.acquire.lfs_pointer import MOST_BYTES, read_pointer
+from trlm_lab.acquire.tree_content import content_problem
 from trlm_lab.acquire.tree_names import BOOKKEEPING, INDEX, name_problem, name_use
 from trlm_lab.errors import LfsPointerError, ShardError, TreeError, TrlmError
 
@@ -35,7 +37,7 @@ class ModelTree:
 
 
 def read_tree(root: Path) -> ModelTree:
-    """Enumerate and judge a model directory; no file is opened but the smallest, for pointers.
+    """Enumerate and judge a model directory, by names and by the first bytes of what is no weight.
 
     Raises:
         TreeError: a link, a refused kind of file, a limit, or no config or weights.
@@ -118,4 +120,13 @@ def _rule(root: Path, path: Path, depth: int) -> str:
     size = path.stat().st_size
     if size > MAX_FILE_BYTES:
         return f"{size} bytes are above the limit"
-    return name_problem(path.relative_to(root).as_posix())
+    name = path.relative_to(root).as_posix()
+    return name_problem(name) or _content_rule(path, name)
+
+
+def _content_rule(path: Path, name: str) -> str:
+    """Containers of weights have readers of their own."""
+    use = name_use(name)
+    if use == "weights" or (use == "bookkeeping" and "/" not in name):
+        return ""
+    return content_problem(path, taken=use in ("taken", "index"))

@@ -20,10 +20,17 @@ BOOKKEEPING = {".git", ".cache", ".gitattributes", ".gitignore", ".DS_Store"}
 #: File systems hold 255 bytes; unfinished files carry a longer name.
 LONGEST_NAME = 240
 _PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".pdf", ".md"}
-_REFUSED = {
-    ".py", ".pyc", ".pyd", ".so", ".sh", ".exe", ".dll", ".dylib", ".js", ".jar", ".bin", ".pt",
-    ".pth", ".ckpt", ".pkl", ".pickle", ".joblib", ".npy", ".npz", ".h5", ".msgpack", ".ot",
-    ".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar", ".whl",
+#: What else may lie beside a model and is never read: plain texts and tables, further declarations
+#: and vocabularies, weights in a container that holds nothing but numbers, our own records. Code
+#: has too many names to list; so whatever is not here is refused.
+_PLAIN = _PICTURES | {
+    ".txt", ".rst", ".bib", ".cff", ".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".toml",
+    ".jinja", ".model", ".vocab", ".bpe", ".spm", ".tiktoken", ".safetensors", ".gguf", ".cbor",
+    ".ico", ".bmp", ".avif", ".tif", ".tiff", ".mp4", ".wav", ".mp3", ".flac",
+}  # fmt: skip
+_PLAIN_NAMES = {
+    ".gitattributes", ".gitignore", ".gitkeep", ".DS_Store", "AUTHORS", "CHANGELOG", "CITATION",
+    "CONTRIBUTING", "CONTRIBUTORS", "VERSION",
 }  # fmt: skip
 
 
@@ -47,6 +54,12 @@ def is_document(name: str) -> bool:
     return is_licence(name) or is_card(name) or suffix in _PICTURES
 
 
+def _is_plain(path: PurePosixPath) -> bool:
+    if path.name in _PLAIN_NAMES or path.suffix.lower() in _PLAIN:
+        return True
+    return name_use(str(path)) != "other"
+
+
 def name_problem(name: str) -> str:
     """Why a file of this name may not be in a model's tree, or empty."""
     path = PurePosixPath(name)
@@ -56,8 +69,9 @@ def name_problem(name: str) -> str:
         return f"its name has more than {LONGEST_NAME} bytes"
     if ".gitmodules" in path.parts or ".git" in path.parts[1:]:
         return "this belongs to a submodule, whose files no revision of this tree pins"
-    if path.suffix.lower() in _REFUSED:
-        return f"{path.suffix} files are code, pickles or archives"
+    if not _is_plain(path):
+        kind = f"{path.suffix} files" if path.suffix else "files without a suffix"
+        return f"{kind} are no part of a model's tree: code, pickles or archives come in such files"
     if len(path.parts) == 1 and path.suffix == ".safetensors" and not _WEIGHTS.match(name):
         return "a second set of weights beside model*.safetensors; no rule says which one is meant"
     return ""
