@@ -11,15 +11,18 @@ from trlm_lab.acquire.hub_client import HubClient, hub_client
 from trlm_lab.acquire.hub_fetch import Fetch, fetch
 from trlm_lab.acquire.hub_limits import HubLimits
 from trlm_lab.acquire.hub_snapshot import HubSource, parse_hub
-from trlm_lab.acquire.hub_tree import HubFile, list_files, resolve
+from trlm_lab.acquire.hub_tree import HubFile, is_absent, list_files, resolve
 from trlm_lab.acquire.json_changes import json_changes
+from trlm_lab.acquire.licence_card import card_licence
 from trlm_lab.acquire.tree_names import is_document, name_use
 from trlm_lab.base.blobs import file_sha256
-from trlm_lab.base.document_names import is_licence
+from trlm_lab.base.document_names import is_card, is_licence
 from trlm_lab.base.records import Snapshot
-from trlm_lab.errors import NotObservableError, SourceMissingError
+from trlm_lab.errors import HubNotFoundError, NotObservableError, SourceMissingError
 
 UNREVIEWED = "unreviewed"
+#: What is observed of a name that the server knows no more.
+GONE = "gone"
 #: Documents larger than this are compared by their hash alone.
 _LARGEST_DOCUMENT = 32 << 20
 
@@ -63,9 +66,14 @@ class Drift:
         return self.pinned != self.observed or bool(self.changes)
 
     @property
+    def gone(self) -> bool:
+        """Whether the server has no repository or revision of this name any more."""
+        return self.observed == GONE
+
+    @property
     def settled(self) -> bool:
         """Whether nothing changed but what a reviewer found to be documentary."""
-        return all(c.kind == "documentary" for c in self.changes)
+        return not self.gone and all(c.kind == "documentary" for c in self.changes)
 
     @property
     def behaviour(self) -> bool:
@@ -89,7 +97,7 @@ def observe(snapshot: Snapshot, spec: str, limits: HubLimits | None = None) -> D
     Raises:
         NotObservableError: the source is generated, or pinned by hash and served under no name.
         SourceMissingError: a local source is gone.
-        HubNotFoundError, HubUnreachableError: the Hub does not answer for it.
+        HubNotFoundError, HubUnreachableError: the Hub does not answer, or not as one.
     """
     scheme = snapshot.pin.scheme
     if scheme == "hf":
@@ -103,7 +111,12 @@ def _hub_drift(snapshot: Snapshot, limits: HubLimits) -> Drift:
     facts = snapshot.provenance["hub"]
     source = parse_hub(snapshot.pin.locator)
     with hub_client(limits) as client:
-        commit = resolve(client, source.repo, source.revision)
+        try:
+            commit = resolve(client, source.repo, source.revision)
+        except HubNotFoundError as error:
+            if not is_absent(error):
+                raise
+            return Drift(snapshot.pin.spelled, facts["commit"], GONE)
         if commit == facts["commit"]:
             return Drift(snapshot.pin.spelled, commit, commit)
         # Whatever the tree holds now is reported, not refused.
@@ -129,14 +142,14 @@ def _change(
     if path not in after:
         return FileChange(path, "removed", _kind(path))
     content = after[path].lfs_sha256 or after[path].git_sha1
-    if path not in before:
-        return FileChange(path, "added", _kind(path), content)
-    if not path.endswith(".json") or after[path].size > _LARGEST_DOCUMENT:
-        return FileChange(path, "changed", _kind(path), content)
+    change = "changed" if path in before else "added"
+    compared = is_card(path) or (path in before and path.endswith(".json"))
+    if not compared or after[path].size > _LARGEST_DOCUMENT:
+        return FileChange(path, change, _kind(path), content)
     with tempfile.TemporaryDirectory() as aside:
-        new = Path(aside) / "new.json"
+        new = Path(aside) / "new"
         fetch(Fetch(client, source.repo, commit, after[path], new, lambda _: None))
-        return FileChange(path, "changed", _kind(path), content, _fields(snapshot, path, new))
+        return _compared(snapshot, path, change, content, new)
 
 
 def _kind(path: str) -> str:
@@ -159,13 +172,32 @@ def _files_drift(snapshot: Snapshot, root: Path) -> Drift:
         if not path.is_file():
             changes.append(FileChange(name, "removed", _kind(name)))
         elif (now := file_sha256(path)) != sha256:
-            fields = _fields(snapshot, name, path)
-            changes.append(FileChange(name, "changed", _kind(name), now, fields))
+            changes.append(_compared(snapshot, name, "changed", now, path))
     names = [p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file()]
     added = sorted(n for n in names if n not in known and name_use(n) != "bookkeeping")
-    changes += [FileChange(name, "added", _kind(name), file_sha256(root / name)) for name in added]
+    changes += [
+        _compared(snapshot, name, "added", file_sha256(root / name), root / name) for name in added
+    ]
     observed = "other files" if changes else snapshot.snapshot_id
     return Drift(snapshot.pin.spelled, snapshot.snapshot_id, observed, tuple(changes))
+
+
+def _compared(snapshot: Snapshot, name: str, change: str, content: str, new: Path) -> FileChange:
+    """A change whose new content lies in `new`. A card that declares other terms changes them."""
+    if is_card(name) and (terms := _terms(snapshot, name, new)):
+        return FileChange(name, change, "licence", content, terms)
+    return FileChange(name, change, _kind(name), content, _fields(snapshot, name, new))
+
+
+def _terms(snapshot: Snapshot, name: str, new: Path) -> tuple[tuple[str, str, str], ...]:
+    """The licence that a card declared and declares, where they are not the same one."""
+    old = snapshot.root / name
+    was, now = (card_licence(p) if p.is_file() else None for p in (old, new))
+    return () if was == now else (("license", _spelled(was), _spelled(now)),)
+
+
+def _spelled(licence: str | None) -> str:
+    return "none" if licence is None else licence or "not to be told"
 
 
 def _fields(snapshot: Snapshot, name: str, new: Path) -> tuple[tuple[str, str, str], ...]:

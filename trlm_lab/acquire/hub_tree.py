@@ -45,6 +45,16 @@ class HubTree:
     left_out: tuple[tuple[str, str], ...]
 
 
+def is_absent(error: HubNotFoundError) -> bool:
+    """Whether the server said that it has no such repository or revision."""
+    from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
+
+    cause = error.__cause__
+    if isinstance(cause, HubNotFoundError):
+        cause = cause.__cause__
+    return isinstance(cause, RepositoryNotFoundError | RevisionNotFoundError)
+
+
 def resolve(client: HubClient, repo: str, revision: str) -> str:
     """The full commit of a branch, tag or commit.
 

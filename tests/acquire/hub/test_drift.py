@@ -16,10 +16,12 @@ from trlm_lab.errors import (
     NotObservableError,
     SourceMissingError,
 )
+from trlm_lab.flows.cli.app import run
 from trlm_lab.flows.drift import observe_source
 from trlm_lab.receipts import ReceiptStore, verify_store
 
 SPEC = f"hf:{REPO}"
+CARD = b"---\nlicense: apache-2.0\n---\nnew"
 
 
 def drift() -> Drift:
@@ -47,7 +49,8 @@ def test_a_changed_eos_is_behaviour_and_named_by_field(tiny: Repository) -> None
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("README.md", "unreviewed"),
+        ("README.md", "licence"),
+        ("docs/README.md", "unreviewed"),
         ("LICENSE", "licence"),
         ("NOTICE", "licence"),
         ("LICENSE-MODEL", "licence"),
@@ -73,7 +76,7 @@ def test_every_kind_of_file(tiny: Repository, path: str, kind: str) -> None:
 def review_file(file: Path, **changes: Any) -> Path:
     row = {
         "path": "README.md",
-        "content": git_sha1(b"new"),
+        "content": git_sha1(CARD),
         "reason": "a spelling correction",
         "reviewer": "Ada",
     }
@@ -83,12 +86,53 @@ def review_file(file: Path, **changes: Any) -> Path:
 
 def test_a_card_is_documentary_only_after_review(tiny: Repository, tmp_path: Path) -> None:
     acquired()
-    tiny.commit(TREE | {"README.md": b"new"})
+    tiny.commit(TREE | {"README.md": CARD})
     assert not observe_source(SPEC, limits=QUICK)[0].settled
     seen, _ = observe_source(SPEC, limits=QUICK, reviews=review_file(tmp_path / "r.json"))
     assert seen.settled
     assert seen.moved
     assert seen.changes[0].review == "a spelling correction (Ada)"
+
+
+@pytest.mark.parametrize(
+    ("card", "now"),
+    [
+        (b"---\nlicense: mit\n---\n# Tiny\n", "mit"),
+        (b"# Tiny\n", "none"),
+        (b"---\nlicense: mit\nlicense: apache-2.0\n---\n", "not to be told"),
+    ],
+)
+def test_a_card_with_other_terms_is_no_documentary_change(
+    tiny: Repository,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    card: bytes,
+    now: str,
+) -> None:
+    acquired()
+    tiny.commit(TREE | {"README.md": card})
+    (change,) = drift().changes
+    assert (change.kind, change.fields) == ("licence", (("license", "apache-2.0", now),))
+    with pytest.raises(DriftReviewError, match="licence"):
+        observe_source(
+            SPEC, limits=QUICK, reviews=review_file(tmp_path / "r.json", content=git_sha1(card))
+        )
+    assert run(["drift", SPEC, "--dir", str(tmp_path / "store")]) == 1
+    assert "a decision on the new ones" in capsys.readouterr().out
+
+
+def test_a_name_that_is_gone_is_an_observation(
+    tiny: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    snapshot = acquired()
+    tiny.branches.clear()
+    seen, node = observe_source(SPEC, tmp_path / "store", limits=QUICK)
+    assert (seen.gone, seen.moved, seen.settled, seen.behaviour) == (True, True, False, False)
+    stored = ReceiptStore(tmp_path / "store").get(node)
+    assert stored.metadata["observed"] == "gone"
+    assert run(["drift", SPEC, "--dir", str(tmp_path / "store")]) == 1
+    assert "what was acquired stands" in capsys.readouterr().out
+    verify_snapshot(snapshot.root)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +148,7 @@ def test_a_card_is_documentary_only_after_review(tiny: Repository, tmp_path: Pat
 )
 def test_drift_review(tiny: Repository, tmp_path: Path, changes: dict[str, Any]) -> None:
     acquired()
-    tiny.commit(TREE | {"README.md": b"new"})
+    tiny.commit(TREE | {"README.md": CARD})
     with pytest.raises(DriftReviewError):
         observe_source(SPEC, limits=QUICK, reviews=review_file(tmp_path / "r.json", **changes))
 
@@ -134,7 +178,7 @@ def test_a_removed_card_is_reviewed_as_gone(tiny: Repository, tmp_path: Path) ->
 
 def test_a_list_of_reviews_may_grow(tiny: Repository, tmp_path: Path) -> None:
     acquired()
-    tiny.commit(TREE | {"README.md": b"new"})
+    tiny.commit(TREE | {"README.md": CARD})
     file = review_file(tmp_path / "r.json")
     rows = json.loads(file.read_text())
     rows["reviews"].append(rows["reviews"][0] | {"content": git_sha1(b"newer")})
@@ -149,7 +193,7 @@ def test_a_list_of_reviews_may_grow(tiny: Repository, tmp_path: Path) -> None:
 
 def test_an_observation_is_a_receipt_and_mutates_nothing(tiny: Repository, tmp_path: Path) -> None:
     acquired()
-    tiny.commit(TREE | {"README.md": b"new"})
+    tiny.commit(TREE | {"README.md": CARD})
     store = ReceiptStore(tmp_path / "store")
     before = {"time_blob": store.put_value("before")}
     kept = store.add("observation", before, [])

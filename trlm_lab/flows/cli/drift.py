@@ -34,7 +34,8 @@ def drift(
 
     seen, node = observe_source(pin, directory, reviews=review)
     if json:
-        facts = {"moved": seen.moved, "behaviour": seen.behaviour, "settled": seen.settled}
+        facts = {"moved": seen.moved, "behaviour": seen.behaviour}
+        facts |= {"settled": seen.settled, "gone": seen.gone}
         emit_json(seen.to_map() | facts | {"node": node})
     else:
         emit_line(f"{seen.pin}: pinned {seen.pinned[:12]}, now {seen.observed[:12]}")
@@ -58,8 +59,12 @@ def drift(
 
 
 def _verdict(seen: Drift) -> str:
+    if seen.gone:
+        return "gone: the server has no such repository or revision; what was acquired stands"
     if seen.behaviour:
         return "behaviour changed: a new candidate identity; the old promotion stands as it is"
+    if any(change.kind == "licence" for change in seen.changes):
+        return "the terms changed: acquire it again with a decision on the new ones"
     if not seen.settled:
         return "nothing that affects behaviour changed; the rest awaits review (--review FILE)"
     return "moved; every change was reviewed as documentary" if seen.moved else "unchanged"
