@@ -53,6 +53,14 @@ class AddedTokenErasedError(Refused):
     fix = "set its normalized to false, or ask the publisher: the source cuts every text there"
 
 
+class PostProcessorOrderError(Refused):
+    """What puts tokens around a text, behind a template whose parts are not joined yet."""
+
+    code = "POST_PROCESSOR_ORDER"
+    rule = "{kind} puts tokens around each part of the TemplateProcessing {template} before it"
+    fix = "put the TemplateProcessing last, or use the engine hf for this tokenizer"
+
+
 class MergeDuplicateError(Refused):
     """A merge that occurs twice, so that its rank is not settled."""
 

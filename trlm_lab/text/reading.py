@@ -32,6 +32,7 @@ def read_tokenizer(document: Any) -> Tokenizer:
         TokenizerVocabularyError, MergeDuplicateError: tokens or merges contradict each other.
         PatternUnsupportedError: a regular expression outside the subset.
         AddedTokenErasedError: the normalizer leaves nothing of an added token.
+        PostProcessorOrderError: a post-processor inserts tokens behind a TemplateProcessing.
     """
     top = Fields(document, "")
     version = top.take("version", "1.0")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from trlm_lab.errors import TokenizerKindError
+from trlm_lab.errors import PostProcessorOrderError, TokenizerKindError
 from trlm_lab.text import decoders, normalizers, pre_tokenizers
 from trlm_lab.text.charsmap import Charsmap, CharsmapError
 from trlm_lab.text.fields import Fields, escaped, shown
@@ -34,8 +34,23 @@ def read_pre_tokenizer(row: Any) -> tuple[Component, ...]:
 
 
 def read_post_processor(row: Any) -> tuple[Component, ...]:
-    """The post-processors in order; null is none."""
-    return tuple(_flat(row, "post_processor", "processors", _POST_PROCESSORS, "/post_processor"))
+    """The post-processors in order; null is none.
+
+    Raises:
+        PostProcessorOrderError: one that inserts tokens stands behind a TemplateProcessing.
+    """
+    found = list(_flat(row, "post_processor", "processors", _POST_PROCESSORS, "/post_processor"))
+    places = [index for index, one in enumerate(found) if one.kind == "TemplateProcessing"]
+    at = places[0] if places else len(found)
+    behind = found[at + 1 :]
+    for one in behind:
+        if isinstance(one.stage, Template):
+            raise PostProcessorOrderError(
+                where=one.pointer, kind=one.kind, template=found[at].pointer
+            )
+    # The source joins the parts of a template at the very end: what trims, trims the text's own
+    # tokens as if nothing stood before them.
+    return (*found[:at], *behind, *found[at : at + 1])
 
 
 def read_decoder(row: Any) -> tuple[Component, ...]:
