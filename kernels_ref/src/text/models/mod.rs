@@ -9,6 +9,7 @@ pub mod texts;
 pub mod unigram;
 pub mod words;
 
+use super::cache::Cache;
 use super::sentencepiece::model::PieceModel;
 use super::sentencepiece::paths;
 use super::vocabulary::{Vocabulary, NONE};
@@ -80,6 +81,8 @@ pub struct Scratch {
     pub scored: score_merging::Scratch,
     /// Best paths of a Unigram.
     pub paths: Vec<unigram::Node>,
+    /// Words of SentencePiece met before.
+    pub words: Cache,
     /// Best paths of SentencePiece.
     pub sums: Vec<paths::Node>,
     /// A text put together.

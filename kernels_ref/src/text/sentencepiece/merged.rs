@@ -5,10 +5,12 @@
 use std::collections::HashMap;
 
 use super::kinds::{NORMAL, UNUSED, USER_DEFINED};
+use super::normalizer::SPACE;
 use super::symbols::Symbols;
-use crate::text::models::{Part, Room};
-use crate::text::scalars::length_of;
-use crate::text::vocabulary::{entry, NONE};
+use crate::text::cache::Kept;
+use crate::text::models::{IdSet, Part, Room};
+use crate::text::scalars::{before, length_of, scalar_at};
+use crate::text::vocabulary::{entry, Vocabulary, NONE};
 
 /// How deep an unused piece is taken apart.
 const DEEPEST: u32 = 100;
@@ -21,6 +23,8 @@ pub struct Merged<'a> {
     symbols: Symbols<'a>,
     /// Whether a piece is unused.
     unused: bool,
+    /// Scalars that stand before U+2581 within a piece: a text may be cut before it behind others.
+    joined: IdSet,
 }
 
 /// Where each unused piece was cut when it could be made last: bytes of its left part.
@@ -28,12 +32,59 @@ type Cuts = HashMap<u32, u32>;
 
 impl<'a> Merged<'a> {
     /// Of scores and kinds by id.
-    pub fn new(symbols: Symbols<'a>, scores: &'a [u8], kinds: &'a [u8]) -> Merged<'a> {
-        Merged { scores, kinds, symbols, unused: kinds.contains(&UNUSED) }
+    pub fn new(vocabulary: &Vocabulary, scores: &'a [u8], kinds: &'a [u8]) -> Merged<'a> {
+        let mut joined = Vec::new();
+        vocabulary.each(|token, id| {
+            if is_made(kinds[id as usize]) {
+                joined.extend(spaces(token).map(|at| scalar_at(token, before(token, at)).0));
+            }
+        });
+        Merged {
+            scores,
+            kinds,
+            symbols: Symbols::new(vocabulary, kinds),
+            unused: kinds.contains(&UNUSED),
+            joined: IdSet::new(joined),
+        }
     }
 
-    /// A normalized text in pieces; one that is unknown has no id.
+    /// A normalized text in pieces; one that is unknown has no id. Words that no piece joins are cut
+    /// by themselves, and kept; where a piece is unused, how it comes apart depends on the whole.
     pub fn segments(&self, text: &[u8], room: &mut Room, out: &mut Vec<Part>) {
+        if self.unused {
+            return self.merged(text, room, out);
+        }
+        let mut start = 0;
+        for at in spaces(text) {
+            if !self.joined.has(scalar_at(text, before(text, at)).0) {
+                self.word(text, start, at, room, out);
+                start = at;
+            }
+        }
+        self.word(text, start, text.len(), room, out);
+    }
+
+    fn word(&self, text: &[u8], start: usize, end: usize, room: &mut Room, out: &mut Vec<Part>) {
+        let word = &text[start..end];
+        if word.is_empty() {
+            return;
+        }
+        let first = out.len();
+        match room.scratch.words.find(word) {
+            Kept::Tokens(from, to) => out.extend(room.scratch.words.tokens(from, to)),
+            Kept::New(hash) => {
+                self.merged(word, room, out);
+                room.scratch.words.keep(hash, word, &out[first..]);
+            }
+            Kept::Long => self.merged(word, room, out),
+        }
+        for part in &mut out[first..] {
+            part.start += start as u32;
+            part.end += start as u32;
+        }
+    }
+
+    fn merged(&self, text: &[u8], room: &mut Room, out: &mut Vec<Part>) {
         let mut merging = std::mem::take(&mut room.scratch.scored);
         merging.clear();
         let mut at = 0;
@@ -62,8 +113,7 @@ impl<'a> Merged<'a> {
 
     /// The id of a piece that text may become, if only on the way.
     fn find(&self, text: &[u8], room: &Room) -> Option<u32> {
-        let made = |id: &u32| matches!(self.kinds[*id as usize], NORMAL | USER_DEFINED | UNUSED);
-        room.vocabulary.find(text).filter(made)
+        room.vocabulary.find(text).filter(|&id| is_made(self.kinds[id as usize]))
     }
 
     fn apart(
@@ -88,6 +138,16 @@ impl<'a> Merged<'a> {
             }
         }
     }
+}
+
+/// Whether text may become a piece of a kind, if only on the way.
+fn is_made(kind: u8) -> bool {
+    matches!(kind, NORMAL | USER_DEFINED | UNUSED)
+}
+
+/// Where U+2581 stands behind the beginning.
+fn spaces(text: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    (1..text.len()).filter(move |&at| text[at..].starts_with(SPACE))
 }
 
 /// Float32 bits as a rank, the largest number being the best; -0 comes behind +0, as in the source.

@@ -117,12 +117,11 @@ impl<'a> Parameters<'a> {
     /// The model of profile 3.
     pub(super) fn pieces(&self, frame: &Frame<'a>, vocabulary: &Vocabulary<'a>) -> Model<'a> {
         let (scores, kinds) = frame.section(12).bytes.split_at(4 * frame.tokens);
-        let symbols = || Symbols::new(vocabulary, kinds);
         Model::Pieces(match frame.kind {
             Kind::PiecePaths => PieceModel::Paths(Paths::new(vocabulary, scores, kinds)),
-            Kind::PieceMerges => PieceModel::Merged(Merged::new(symbols(), scores, kinds)),
+            Kind::PieceMerges => PieceModel::Merged(Merged::new(vocabulary, scores, kinds)),
             Kind::PieceWords => PieceModel::Words(kinds),
-            _ => PieceModel::Characters(kinds, symbols()),
+            _ => PieceModel::Characters(kinds, Symbols::new(vocabulary, kinds)),
         })
     }
 
