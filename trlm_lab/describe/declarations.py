@@ -12,6 +12,7 @@ from trlm_lab.base import canon, strict_json
 from trlm_lab.base.config_bounds import shown
 from trlm_lab.base.plain_file import read_plain
 from trlm_lab.describe.model_card import ModelCard, read_card
+from trlm_lab.describe.piece_model import PieceModel, read_piece_models
 from trlm_lab.describe.receipt import Declaration
 from trlm_lab.describe.vocabulary import Vocabulary
 from trlm_lab.errors import JsonError, PartMissingError, Refused
@@ -29,7 +30,7 @@ class Documents:
 
     `other` are further JSON files by name, `gguf` the keys of a GGUF source, as its provenance has
     recorded them, `card` what the model card states; `digests` are the SHA-256 of the files that
-    were parsed, by name.
+    were parsed, by name; `pieces` are the SentencePiece models.
     """
 
     root: Path
@@ -43,6 +44,7 @@ class Documents:
     gguf: Mapping[str, Any] = field(default_factory=dict)
     card: ModelCard = field(default_factory=ModelCard)
     digests: Mapping[str, str] = field(default_factory=dict)
+    pieces: tuple[PieceModel, ...] = ()
 
 
 _FILES = {
@@ -69,6 +71,8 @@ def read_documents(root: Path) -> Documents:
         PartMissingError: there is no `config.json`.
         NotPlainFileError: a document is a pipe, device or directory.
         JsonError, JsonDuplicateKeyError: a document is no strict JSON object.
+        SentencePieceFileError, SentencePieceFieldError, TokenizerKindError: a file named as a
+            SentencePiece model is none.
     """
     if not (root / _FILES["config"]).exists():
         raise PartMissingError(where=str(root), part=_FILES["config"])
@@ -76,6 +80,8 @@ def read_documents(root: Path) -> Documents:
     for name in (*_FILES.values(), *_OTHER):
         if (root / name).exists():
             rows[name], digests[name] = _parsed(root, name)
+    pieces = read_piece_models(root)
+    digests |= {model.file: model.sha256 for model in pieces}
     parts = {part: rows.get(name, {}) for part, name in _FILES.items()}
     return Documents(
         root=root,
@@ -84,6 +90,7 @@ def read_documents(root: Path) -> Documents:
         gguf=_gguf_keys(root),
         card=read_card(root),
         digests=digests,
+        pieces=pieces,
         **parts,
     )
 
@@ -170,6 +177,12 @@ def declared_ids(documents: Documents, vocab: Vocabulary, role: str) -> list[Dec
         rows.append(_text(file, "/padding/pad_token", raw, documents, vocab))
     name = f"tokenizer.ggml.{_GGUF_ROLE.get(role, role)}_token_id"
     rows.append(_member("provenance.cbor", f"/gguf/fields/{name}", documents.gguf.get(name)))
+    rows += [
+        Declared(model.file, one.pointer, one.said, (one.number,))
+        for model in documents.pieces
+        for one in model.roles
+        if one.role == role
+    ]
     return [row for row in rows if row.raw is not None]
 
 

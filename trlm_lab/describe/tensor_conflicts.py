@@ -69,6 +69,7 @@ def vocabulary_size(compared: Compared) -> Evidence:
     publisher = _declared(_CONFIG, "/vocab_size", documents.config, field)
     if documents.tokenizer:
         publisher.append(Declaration("tokenizer.json", "/model/vocab", vocab.size))
+    publisher += [Declaration(m.file, "/pieces", m.pieces) for m in documents.pieces]
     rows = []
     for name in (EMBEDDING, HEAD):
         stored = compared.tensors.get(name)
@@ -83,7 +84,8 @@ def vocabulary_size(compared: Compared) -> Evidence:
         compared.findings.add("VOCAB_CONFLICT", place, f"vocab_size: {problem}", field)
         return Evidence(field, tuple(publisher))
     stated = {*rows, documents.gguf.get(key, size)}
-    sound = vocab.size <= size and stated <= {size}
+    tokens = max([vocab.size, *(model.pieces for model in documents.pieces)])
+    sound = tokens <= size and stated <= {size}
     if not sound:
         # A padded embedding may be larger than the tokenizer; never the other way round.
         detail = "; ".join(f"{d.place} says {d.value}" for d in publisher)
