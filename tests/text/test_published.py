@@ -45,6 +45,16 @@ def test_sentencepiece_model(package: str, name: str) -> None:
     require_exact(published(package, name), 500)
 
 
+@pytest.mark.parametrize(("package", "name"), MODELS[-3:])
+def test_sentencepiece_model_in_the_runtime(package: str, name: str) -> None:
+    path = published(package, name)
+    reference = Reference(TokenizerFile.at(path)).tokenizer
+    source = open_tokenizer(path, source_engine(path))
+    candidate = open_tokenizer(path, "native")
+    found = run_shard(candidate, source, pool_of(reference, 21), Shard(21, 0), 500)
+    assert found.mismatches == []
+
+
 @pytest.mark.peer
 @pytest.mark.parametrize("name", VOCABULARIES)
 def test_gguf_vocabulary(name: str) -> None:
