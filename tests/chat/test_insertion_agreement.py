@@ -39,6 +39,10 @@ def rendered(source: str, content: str = "x", prompt: bool = False) -> Rendered:
         (PLAIN + "[SEP]", Insertion((), (3,), "p"), "[SEP]"),
         ("<cls>" + PLAIN, Insertion((4,), (), "p"), "<cls>"),
         ("{{ bos_token }}{{ bos_token }}" + PLAIN, NOTHING, "BOS"),
+        ("\n\n{{ bos_token }}" + PLAIN, Insertion((1,), (), "p"), "BOS"),
+        (PLAIN + "{{ bos_token }}", Insertion((1,), (), "p"), "BOS"),
+        (PLAIN + "{{ eos_token }}\n", Insertion((), (2,), "p"), "EOS"),
+        ("a[SEP]b" + PLAIN, Insertion((), (3,), "p"), "[SEP]"),
     ],
 )
 def test_a_second_token_is_refused(source: str, insertion: Insertion, token: str) -> None:

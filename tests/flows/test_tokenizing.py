@@ -124,6 +124,30 @@ def test_segments(command: Command, engine: str) -> None:
     assert row["ids"][0] not in other["ids"]
 
 
+@pytest.mark.parametrize("written", ["<s>", "a <s>", " <s>b", "a<s>b"])
+def test_what_the_template_wrote_is_not_added(command: Command, engine: str, written: str) -> None:
+    """Wherever it stands; content that spells the token is no token."""
+    if engine == "hf":
+        return
+    begins = [
+        {"SpecialToken": {"id": "<s>", "type_id": 0}},
+        {"Sequence": {"id": "A", "type_id": 0}},
+    ]
+    token = command(b'{"text":"<s>"}', "tokenize")[0]["ids"]
+    row = json.loads(command.tokenizer.read_text())
+    row["post_processor"] = TEMPLATE | {
+        "single": begins,
+        "special_tokens": {"<s>": {"id": "<s>", "ids": token, "tokens": ["<s>"]}},
+    }
+    command.tokenizer.write_text(json.dumps(row))
+    said = [{"text": written, "owner": "template"}, {"text": "he", "owner": "content"}]
+    spelled = [{"text": "he", "owner": "template"}, {"text": written, "owner": "content"}]
+    lines = "\n".join(json.dumps({"segments": one}) for one in (said, said[::-1], spelled))
+    options = ("tokenize", "--engine", engine, "--add-special-tokens")
+    rows = command(lines.encode(), *options, status=3)
+    assert [row.get("error", {}).get("code") for row in rows] == ["DOUBLE_INSERTION"] * 2 + [None]
+
+
 def test_decode(command: Command, engine: str) -> None:
     ids = command(b'{"text":"<s>h\\u0007\xc3\xa9"}', "tokenize")[0]["ids"]
     line = json.dumps({"ids": ids}).encode()

@@ -31,10 +31,9 @@ def plan_insertion(rendered: Rendered, *, adds_bos: bool, adds_eos: bool) -> Ins
     owners = [owner for _, _, owner in rendered.ownership]
     bos, eos = owners[:1] == ["bos"], owners[-1:] == ["eos"]
     _no_pair(rendered, "bos")
-    if bos and adds_bos:
-        _refuse("BOS")
-    if eos and adds_eos:
-        _refuse("EOS")
+    for owner, adds in (("bos", adds_bos), ("eos", adds_eos)):
+        if adds and owner in owners:
+            _refuse(rendered, owner)
     return InsertionPlan(
         "template" if bos else "post_processor" if adds_bos else "neither",
         "template" if eos else "post_processor" if adds_eos else "neither",
@@ -42,9 +41,10 @@ def plan_insertion(rendered: Rendered, *, adds_bos: bool, adds_eos: bool) -> Ins
     )
 
 
-def _refuse(token: str) -> None:
+def _refuse(rendered: Rendered, owner: str) -> None:
+    at = next(start for start, _, who in rendered.ownership if who == owner)
     detail = "the template wrote it and the post-processor adds it"
-    raise DoubleInsertionError(token=token, detail=detail)
+    raise DoubleInsertionError(where=f"byte {at}", token=owner.upper(), detail=detail)
 
 
 def _no_pair(rendered: Rendered, owner: str) -> None:

@@ -7,8 +7,9 @@ that nobody inserts, encoding is blocked: no default decides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from trlm_lab.base.records.tokenizer_profile import Insertion
 from trlm_lab.chat.insertion import InsertionPlan, plan_insertion
@@ -37,7 +38,7 @@ def agreed_insertion(
     """The plan of a rendered prompt under a post-processor; `texts` spells the inserted ids.
 
     Raises:
-        DoubleInsertionError: a token of the post-processor beside the same token of the template
+        DoubleInsertionError: a token of the post-processor that the template wrote too, wherever
             (BOS, EOS, a separator), an id behind the prefix of the answer, a prefix written twice.
         InsertionConflictError: the card says otherwise.
     """
@@ -58,24 +59,24 @@ def agreed_insertion(
     return InsertionPlan(plan.bos, plan.eos, added)
 
 
-def _template_text(rendered: Rendered, *, first: bool) -> str:
-    """What the template wrote at one end, without a break by content."""
-    data, rows = rendered.rendered_bytes, rendered.ownership
-    pieces: list[str] = []
-    for start, end, owner in rows if first else reversed(rows):
-        if owner == "content":
-            break
-        pieces.append(data[start:end].decode())
-    return "".join(pieces if first else reversed(pieces))
+def _template_texts(rendered: Rendered) -> Iterator[tuple[int, bytes]]:
+    """What the template wrote without a break by content, and the byte at which it begins."""
+    for is_content, rows in groupby(rendered.ownership, lambda row: row[2] == "content"):
+        if not is_content:
+            spans = list(rows)
+            begin, end = spans[0][0], spans[-1][1]
+            yield begin, rendered.rendered_bytes[begin:end]
 
 
 def _no_second(rendered: Rendered, insertion: Insertion, texts: Mapping[int, str]) -> None:
-    head, tail = (_template_text(rendered, first=first) for first in (True, False))
-    found = [(t, "start") for n in insertion.before if (t := texts.get(n)) and head.startswith(t)]
-    found += [(t, "end") for n in insertion.after if (t := texts.get(n)) and tail.endswith(t)]
-    for text, place in found:
-        detail = f"the template wrote it at the {place} and the post-processor adds it"
-        raise DoubleInsertionError(token=text, detail=detail)
+    """No token of the post-processor stands anywhere in what the template wrote."""
+    added = [texts[n] for n in (*insertion.before, *insertion.after) if texts.get(n)]
+    for begin, written in _template_texts(rendered):
+        for text in added:
+            at = written.find(text.encode())
+            if at >= 0:
+                detail = "the template wrote it and the post-processor adds it"
+                raise DoubleInsertionError(where=f"byte {begin + at}", token=text, detail=detail)
 
 
 def _ends_in_prefix(rendered: Rendered) -> bool:

@@ -36,10 +36,7 @@ def tokenize_lines(
 def _require_one_owner(
     engine: TokenizerEngine, request: Request, ids: list[int], where: str
 ) -> None:
-    """Refuse a token of the post-processor beside the same one of the template.
-
-    Content never becomes a control id, so what stands at an end of the segments' own ids and is
-    put there once more was written by the template.
+    """Refuse a token of the post-processor that stands in what the template wrote, wherever.
 
     Raises:
         DoubleInsertionError: the id.
@@ -49,11 +46,19 @@ def _require_one_owner(
     at = next((k for k in starts if own and ids[k : k + len(own)] == own), None)
     if at is None:
         return
-    before, after = ids[:at], ids[at + len(own) :]
-    for place, added, kept in (("start", before[-1:], own[:1]), ("end", after[:1], own[-1:])):
-        if added and added == kept:
-            detail = f"the template wrote it at the {place} and the post-processor adds it"
-            raise DoubleInsertionError(where=where, token=f"id {added[0]}", detail=detail)
+    written = [n for part in _written(request) for n in engine.tokenize(part)["ids"]]
+    for added in (*ids[:at], *ids[at + len(own) :]):
+        if added in written:
+            detail = "the template wrote it and the post-processor adds it"
+            raise DoubleInsertionError(where=where, token=f"id {added}", detail=detail)
+
+
+def _written(request: Request) -> Iterator[Request]:
+    """What is no content, part by part: a control token never reaches over a part's end."""
+    edges = [0, *(edge for span in request.content for edge in span), len(request.text)]
+    for start, end in zip(edges[::2], edges[1::2], strict=True):
+        if start < end:
+            yield Request(request.text[start:end])
 
 
 def decode_lines(
