@@ -182,7 +182,7 @@ def profile(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_tree_profile_leaves_out_what_was_reviewed(tiny: Repository, tmp_path: Path) -> None:
-    tiny.commit(TREE | {"onnx/model.bin": b"x"})
+    tiny.commit(TREE | {"onnx/model.bin": b"x", "onnx/model.onnx": b"x", "onnx/run": b"#!"})
     path = tmp_path / "profile.json"
     path.write_text(json.dumps(profile()))
     hub = acquired(rules=HubRules(profile=load_tree_profile(path))).provenance["hub"]
