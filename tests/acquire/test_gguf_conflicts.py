@@ -1,6 +1,8 @@
 """A GGUF file whose keys contradict each other is refused by check and acquire alike."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from trlm_lab.acquire import acquire
 from trlm_lab.acquire.gguf_file import read_gguf
 from trlm_lab.acquire.gguf_tensors import HeadShape, planned_tensors
+from trlm_lab.describe import detect_conflicts, load_resolution
 from trlm_lab.errors import ConflictError, GgufFieldError, GgufTensorError
 from trlm_lab.flows.checking import approval, check_path
 
@@ -36,6 +39,36 @@ def test_a_template_that_ends_with_the_stop_is_not(small_gguf: Make) -> None:
     assert check_path(file.path)["verdict"] == "accept"
     snapshot = acquire(f"gguf:{file.path}", approve=approval())
     assert check_path(snapshot.root)["verdict"] == "accept"
+
+
+def test_a_stop_that_is_an_ordinary_word_is_a_conflict(small_gguf: Make) -> None:
+    """The text of the token is made of the number, and so no second witness."""
+    key = "tokenizer.ggml.eos_token_id"
+    file = small_gguf(drop={key}, extra={key: 50})
+    (finding,) = [f for f in check_path(file.path)["findings"] if f["level"] == "error"]
+    assert (finding["code"], finding["where"]) == ("EOS_CONFLICT", "config.json#/eos_token_id")
+    assert "id 50 is the ordinary token 'P'" in finding["detail"]
+    with pytest.raises(ConflictError, match="id 50 is the ordinary token 'P'"):
+        acquire(f"gguf:{file.path}", approve=approval())
+
+
+def test_one_resolution_holds_before_and_after_the_conversion(
+    small_gguf: Make, tmp_path: Path
+) -> None:
+    file = small_gguf(drop={KEY}, extra={KEY: ENDS_OTHERWISE})
+    with pytest.raises(ConflictError) as refused:
+        acquire(f"gguf:{file.path}", approve=approval())
+    receipt: Any = refused.value.facts["receipt"]
+    (stop,) = receipt.stops
+    row = {
+        "schema": "trlm.resolution.v1", "conflict_id": receipt.conflict_id(stop),
+        "code": stop.code, "field": stop.field, "kind": "normative_choice", "value": [2],
+        "reviewer": "A. Reviewer", "deviation": "The stop of the keys holds here.",
+    }  # fmt: skip
+    (tmp_path / "resolution.json").write_text(json.dumps(row))
+    one = load_resolution(tmp_path / "resolution.json")
+    root = acquire(f"gguf:{file.path}", approve=approval([one])).root
+    assert detect_conflicts(root, resolutions=[one]).verdict == "accept"
 
 
 def test_a_template_that_is_no_text_is_refused(small_gguf: Make) -> None:

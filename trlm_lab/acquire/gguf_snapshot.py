@@ -18,12 +18,13 @@ from trlm_lab.acquire.gguf_tensors import HeadShape, TensorOrigin, planned_tenso
 from trlm_lab.acquire.gguf_tokenizer import ConvertedTokenizer, converted_tokenizer
 from trlm_lab.acquire.progress import Progress, silent
 from trlm_lab.acquire.safetensors_writer import PlannedTensor, write_safetensors
+from trlm_lab.acquire.snapshot_store import PROVENANCE
 from trlm_lab.base import canon, strict_json
 from trlm_lab.base.records import SourceFile
 from trlm_lab.errors import GgufTensorError, Refused
 
 #: Part of every cache key; raised whenever the same source would give other bytes.
-CONVERTER_VERSION = 3
+CONVERTER_VERSION = 4
 
 _FLOAT_TYPES = {"F32", "F16", "BF16"}
 #: Longer arrays of the source are recorded by length and content id.
@@ -52,12 +53,13 @@ def check_gguf(path: Path) -> list[dict[str, str]]:
 
 
 def gguf_documents(path: Path) -> dict[str, bytes]:
-    """The JSON and text files of the snapshot that a GGUF file would become, by name.
+    """What the snapshot that a GGUF file would become declares: files by name, and its own keys.
 
     Raises:
         Refused: the file cannot be converted; the class names the rule.
     """
-    return _documents(_parts(path))
+    parts = _parts(path)
+    return {**_documents(parts), PROVENANCE: canon.encode({"gguf": _keys(parts)})}
 
 
 def _parts(gguf: Path) -> Converted:
@@ -88,6 +90,8 @@ def convert_gguf(
     texts = _documents(parts)
     for name, data in texts.items():
         (out / name).write_bytes(data)
+    # The keys are declarations, too. The whole record takes the place of this one.
+    (out / PROVENANCE).write_bytes(canon.encode({"gguf": _keys(parts)}))
     approve(out, None)
     digests = write_safetensors(out / "model.safetensors", planned, progress)
     return _provenance(parts, materials, origins, digests, sorted(texts))
@@ -141,15 +145,17 @@ def _provenance(
         "converter": {"name": "trlm_lab.acquire.gguf", "version": CONVERTER_VERSION},
         "materials": [material_row(m) for m in materials],
         "documents": {name: _document_origin(name, parts) for name in documents},
-        "gguf": {
-            "version": parts.file.version,
-            "fields": {key: _recorded(f.kind, f.value) for key, f in parts.file.fields.items()},
-        },
+        "gguf": _keys(parts),
         "tensors": [
             _tensor_row(name, parts.file, origins[name], digests[name]) for name in sorted(digests)
         ],
         **quantized_grid([t for t in types if t not in _FLOAT_TYPES]),
     }
+
+
+def _keys(parts: Converted) -> dict[str, Any]:
+    fields = {key: _recorded(f.kind, f.value) for key, f in parts.file.fields.items()}
+    return {"version": parts.file.version, "fields": fields}
 
 
 def material_row(file: SourceFile) -> dict[str, Any]:
