@@ -38,6 +38,11 @@ def snapshots_root() -> Path:
     return trlm_home() / "snapshots"
 
 
+def snapshot_key(kind: str, version: int, parts: Any) -> str:
+    """The name of a snapshot in the cache: kind of source, version of its converter, its parts."""
+    return canon.content_id({"kind": kind, "version": version, "source": parts})
+
+
 def cached_snapshot(
     key: str, pin: Pin, build: Callable[[Path], dict[str, Any]], progress: Progress = silent
 ) -> Snapshot:

