@@ -36,7 +36,8 @@ def text_error(error: TrlmError, ids: Sequence[int] = (), before: int = 0) -> Tr
     if number == _UTF8:
         return Utf8Error(detail=detail, index=index)
     if number == _TOO_LONG:
-        got, unit, *_, limit = detail.replace(",", "").split()
+        got, _, rest = detail.partition(" ")
+        unit, _, limit = rest.partition(", at most ")
         return TextTooLongError(got=int(got), unit=unit, limit=int(limit))
     if number == _UNKNOWN:
         return UnknownTokenMissingError(text=detail.removeprefix("no token stands for "))

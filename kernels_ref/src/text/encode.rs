@@ -148,6 +148,7 @@ impl<'r, 'a, T: Tracing> Run<'r, 'a, T> {
 
     /// The tokens of one piece, from the pieces met before or from the model.
     fn tokens_of(&mut self, piece: View, content: bool) -> Result<()> {
+        self.trace.require_room()?;
         let cache = &self.state.caches[usize::from(content)];
         let hash = match cache.find(piece.text) {
             Kept::Tokens(start, end) => {

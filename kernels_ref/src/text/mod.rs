@@ -247,7 +247,7 @@ impl<'a> Tokenizer<'a> {
             Some(sentence) => sentence.tokens(self, text, state, trace),
             None => Run::tokens(self, request, state, trace),
         };
-        if let Err(error) = done {
+        if let Err(error) = done.and_then(|()| trace.require_room()) {
             state.clear();
             return Err(error);
         }

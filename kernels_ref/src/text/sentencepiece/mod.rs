@@ -46,6 +46,7 @@ impl Sentence<'_> {
         trace.whole(owner, &normalized, &parts);
         let mut after_unknown = false;
         for part in &parts {
+            trace.require_room()?;
             let unknown = part.id == NONE;
             let [start, end] = span(&normalized, part);
             let piece = &normalized.text[part.start as usize..part.end as usize];

@@ -12,6 +12,7 @@ use super::models::Part;
 use super::sentencepiece::normalizer::Normalized;
 use super::state::{Offsets, State};
 use super::Tokenizer;
+use crate::error::Result;
 
 /// Where a piece is noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,9 @@ pub trait Tracing {
     /// Whether a piece behind the normalizers begins the given text.
     fn is_first(&self, piece: &View) -> bool;
 
+    /// Refuse a text whose stages take more memory than a trace may.
+    fn require_room(&self) -> Result<()>;
+
     /// All tokens behind the model.
     fn model(&mut self, owner: &Tokenizer, state: &State);
 
@@ -99,6 +103,11 @@ impl Tracing for Untraced {
     #[inline]
     fn is_first(&self, piece: &View) -> bool {
         piece.is_first()
+    }
+
+    #[inline]
+    fn require_room(&self) -> Result<()> {
+        Ok(())
     }
 
     #[inline]

@@ -11,7 +11,8 @@ use crate::text::vocabulary::NONE;
 use crate::text::Tokenizer;
 
 /// Bytes of pieces at most, so that the memory of a trace has a bound.
-const MOST_BYTES: u64 = 512 << 20;
+const MOST_BYTES: u64 = 256 << 20;
+/// Of a piece, and of a token.
 const PIECE_BYTES: usize = 20;
 
 /// Stages before the normalizers, and between them and the pre-tokenizers.
@@ -114,6 +115,13 @@ impl<'r> Recorder<'r> {
         }
     }
 
+    /// A token of the text's own.
+    fn own(&mut self, text: Offsets, normal: Offsets) {
+        if self.take(PIECE_BYTES) {
+            self.tokens.push(Noted { text, normal, inserted: false });
+        }
+    }
+
     fn number(&self, place: Place) -> usize {
         match place {
             Place::Given => GIVEN,
@@ -140,10 +148,7 @@ impl<'r> Recorder<'r> {
 
     /// The arrays.
     pub fn finish(self) -> Result<Trace> {
-        ensure(self.size <= MOST_BYTES, || {
-            let detail = format!("{} bytes of stages, at most {}", self.size, MOST_BYTES);
-            Error::new(Code::TextTooLong, "text", detail)
-        })?;
+        self.require_room()?;
         let (texts, normalized) = (self.texts, self.normalized.text);
         let mut trace = Trace { texts, normalized, ..Trace::default() };
         for Stage { names: [pointer, kind], pieces } in self.stages {
@@ -183,7 +188,7 @@ impl Tracing for Recorder<'_> {
             self.note(stage, text, span, id);
         }
         let normal = self.normal(&piece, 0, length);
-        self.tokens.push(Noted { text, normal, inserted: false });
+        self.own(text, normal);
     }
 
     fn token(&mut self, owner: &Tokenizer, piece: &View, part: &Part) {
@@ -196,7 +201,7 @@ impl Tracing for Recorder<'_> {
             self.text(&written)
         };
         let normal = self.normal(piece, start, end);
-        self.tokens.push(Noted { text, normal, inserted: false });
+        self.own(text, normal);
     }
 
     fn whole(&mut self, owner: &Tokenizer, text: &Normalized, parts: &[Part]) {
@@ -221,7 +226,7 @@ impl Tracing for Recorder<'_> {
                 last.text[1] = text[1];
                 last.normal[1] = normal[1];
             }
-            None => self.tokens.push(Noted { text, normal, inserted: false }),
+            None => self.own(text, normal),
         }
     }
 
@@ -239,6 +244,13 @@ impl Tracing for Recorder<'_> {
     fn is_first(&self, piece: &View) -> bool {
         let [first, last] = self.normal(piece, 0, piece.text.len());
         self.normalized.view().part(first as usize, last as usize).is_first()
+    }
+
+    fn require_room(&self) -> Result<()> {
+        ensure(self.size <= MOST_BYTES, || {
+            let detail = format!("{} bytes of stages, at most {}", self.size, MOST_BYTES);
+            Error::new(Code::TextTooLong, "text", detail)
+        })
     }
 
     fn model(&mut self, owner: &Tokenizer, state: &State) {
