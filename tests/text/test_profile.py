@@ -20,13 +20,15 @@ from tests.text.components import (
     split,
 )
 from tests.text.constructed import added, document
+from tests.text.published import published
 from trlm_lab.base import canon
 from trlm_lab.base.records.tokenizer_profile import TokenizerProfile
 from trlm_lab.errors import RecordError
 from trlm_lab.text import read_tokenizer
-from trlm_lab.text.described import pattern_sha256
+from trlm_lab.text.described import pattern_sha256, scalars_sha256
 from trlm_lab.text.pattern import expression
 from trlm_lab.text.profile import WHITE_SPACE, profile_of
+from trlm_lab.text.scalar_sets import ScalarSet
 from trlm_lab.text.tables import scalar_set
 from trlm_lab.text.tok2 import read_tok2, write_tok2
 
@@ -201,6 +203,34 @@ def test_the_compiled_tokenizer_has_the_same_profile(normalizer: str, model: str
     assert profile_of(compiled) == profile_of(tokenizer)
 
 
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        [],
+        [added("<s>", 900, "special")],
+        *([added("<s>", 900, flag)] for flag in ("single_word", "lstrip", "rstrip", "normalized")),
+    ],
+)
+def test_sets_that_no_flag_asks_for_do_not_count(tokens: list[Row]) -> None:
+    """A compiled tokenizer has none of them."""
+    tokenizer = read_tokenizer(document(MODELS["bytes"], added_tokens=tokens))
+    found = profile_of(tokenizer)
+    assert profile_of(read_tok2(write_tok2(tokenizer)).tokenizer) == found
+    flags = {name for token in tokens for name, is_set in token.items() if is_set is True}
+    for sha256, wanted, asked in (
+        (found.characters.word_sha256, "added_word", flags & {"single_word"}),
+        (found.characters.space_sha256, "added_space", flags & {"lstrip", "rstrip"}),
+    ):
+        assert sha256 == scalars_sha256(scalar_set(wanted) if asked else ScalarSet(()))
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("package", ["all_minilm_l6_v2", "llama2", "claude"])
+def test_a_published_tokenizer_compiled(package: str) -> None:
+    tokenizer = read_tokenizer(json.loads(published(package, "tokenizer.json").read_bytes()))
+    assert profile_of(read_tok2(write_tok2(tokenizer)).tokenizer) == profile_of(tokenizer)
+
+
 @pytest.mark.model
 def test_smollm2(smollm2_snapshot: Path) -> None:
     """Pinned: SmolLM2's tokenizer is what it was."""
@@ -210,4 +240,4 @@ def test_smollm2(smollm2_snapshot: Path) -> None:
     assert found.profile_id == SMOLLM2
 
 
-SMOLLM2 = "edf178450f5e0caf96e016e12578bb84800e11fb6735c200726cd1d5c7707c15"
+SMOLLM2 = "3406ccfb171eeee68a3590e7c1f60706c81136d40b63a6a89c408d72e7ed4b9c"

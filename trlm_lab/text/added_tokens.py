@@ -8,7 +8,7 @@ character (the search goes on behind it), `lstrip` and `rstrip` take the white s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -108,6 +108,15 @@ def matchers(
     given = [row for row in order if not row[1].normalized]
     normalized = [row for row in order if row[1].normalized]
     return Matcher(given, sets), Matcher(normalized, sets)
+
+
+def border_sets(
+    tokens: Collection[AddedToken], sets: TextSets
+) -> tuple[ScalarSet | None, ScalarSet | None]:
+    """Word characters and white space, each where a flag of a token asks for them."""
+    word = any(token.single_word for token in tokens)
+    space = any(token.lstrip or token.rstrip for token in tokens)
+    return sets.word if word else None, sets.space if space else None
 
 
 def _inside_word(text: str, start: int, end: int, word: ScalarSet) -> bool:

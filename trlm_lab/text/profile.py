@@ -20,6 +20,7 @@ from trlm_lab.base.records.tokenizer_profile import (
 )
 from trlm_lab.errors import UnknownTokenMissingError
 from trlm_lab.text import decoders, normalizers, pre_tokenizers
+from trlm_lab.text.added_tokens import border_sets
 from trlm_lab.text.byte_chars import CHARS
 from trlm_lab.text.decoded import MODES
 from trlm_lab.text.described import parameters, scalars_sha256, stage_profile, table_sha256
@@ -27,6 +28,7 @@ from trlm_lab.text.models.bpe import Bpe
 from trlm_lab.text.models.unigram import UNKNOWN_PENALTY, Unigram
 from trlm_lab.text.models.words import WordLevel, WordPiece
 from trlm_lab.text.post_processors import Template
+from trlm_lab.text.scalar_sets import ScalarSet
 from trlm_lab.text.tables import ENGINE
 from trlm_lab.text.tokenizer import Component, Tokenizer
 from trlm_lab.text.utf8 import BOUNDS
@@ -47,6 +49,7 @@ INPUT = InputPolicy(
     BOUNDS.scalars, byte_api=False, byte_api_reason="the source takes texts only",
 )  # fmt: skip
 
+_NOTHING = ScalarSet(())
 _ADDED_RULES = {
     "stages": "those not normalized in the given text, then the others in the normalized text",
     "precedence": "leftmost, then longest; special before others of one text",
@@ -161,12 +164,14 @@ def _characters(tokenizer: Tokenizer, unicode: Mapping[str, str]) -> CharacterPo
         for one in part
     ]
     byte_level = any(isinstance(one, _BYTE_LEVEL) for one in stages)
-    sets = tokenizer.sets
+    # What no flag asks for decides nothing; a compiled tokenizer does not even hold it.
+    borders = border_sets(tokenizer.added if tokenizer.given is None else (), tokenizer.sets)
+    word, space = (scalars_sha256(one or _NOTHING) for one in borders)
     return CharacterPolicy(
         unicode=dict(unicode),
-        word_sha256=scalars_sha256(sets.word),
-        space_sha256=scalars_sha256(sets.space),
-        hidden_sha256=scalars_sha256(sets.hidden),
+        word_sha256=word,
+        space_sha256=space,
+        hidden_sha256=scalars_sha256(tokenizer.sets.hidden),
         regex_syntax="Oniguruma's Ruby syntax without anchors, references and empty matches",
         regex_flags="none",
         case_folding=_case_folding(stages),

@@ -46,7 +46,8 @@ class CharacterPolicy:
     """Where character data and regular expressions come from, and what follows from them.
 
     `unicode` names the versions of the data; the data themselves are hashed in the stages that go
-    by them. `word`, `space` and `hidden` are the sets beside added tokens and in diagnostics.
+    by them. `word`, `space` and `hidden` are the sets beside added tokens and in diagnostics; where
+    no flag of an added token asks for one of the first two, it is the empty set.
     """
 
     unicode: dict[str, str]

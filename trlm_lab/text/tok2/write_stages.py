@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trlm_lab.errors import Tok2CompileError
+from trlm_lab.text.added_tokens import border_sets
 from trlm_lab.text.ggml.compiled import cuts_of, words_of
 from trlm_lab.text.ggml.splitting import GgmlSplit
 from trlm_lab.text.ggml.words import GgmlWords
@@ -110,12 +111,9 @@ def added_bytes(tokenizer: Compilable, pools: Pools) -> bytes:
     """Section 6."""
     added = tokenizer.added
     require(len(added), MAX_ADDED, "the number of added tokens")
-    sets = tokenizer.sets
     # Another rule of finding them has white space of its own.
-    own = tokenizer.given is None
-    word = pools.scalars(sets.word) if own and any(one.single_word for one in added) else NONE
-    stripped = own and any(one.lstrip or one.rstrip for one in added)
-    space = pools.scalars(sets.space) if stripped else NONE
+    borders = border_sets(added if tokenizer.given is None else (), tokenizer.sets)
+    word, space = (NONE if one is None else pools.scalars(one) for one in borders)
     out = bytearray(numbers([len(added), word, space, 0]))
     for one in added:
         require(one.id, COUNT_LIMIT - 1, "the id of an added token")
