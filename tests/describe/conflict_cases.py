@@ -77,6 +77,10 @@ CASES: dict[str, tuple[str, Files, list[Place]]] = {
         config(rope_scaling={"type": "yarn"}, rope_parameters={"rope_type": "linear"}),
         [("config.json", "rope_scaling"), ("config.json", "rope_parameters")],
     ),
+    "two factors": (
+        "ROPE_CONFLICT", config(rope_scaling={"factor": 2}, rope_parameters={"factor": 4}),
+        [("config.json", "rope_scaling"), ("config.json", "rope_parameters")],
+    ),
     "lists of stops": (
         "EOS_CONFLICT", {**config(eos_token_id=[3, 4]),
                          "generation_config.json": {"eos_token_id": [4, 4, 2]}},

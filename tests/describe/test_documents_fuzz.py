@@ -36,9 +36,11 @@ def changes(*keys: str) -> Any:
 config = changes(*CONFIG, "rope_parameters", "rope_scaling", "pad_token_id", "odd")
 generation = changes("bos_token_id", "eos_token_id", "pad_token_id", "temperature", "odd")
 tokenizer = changes("model", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
-                    "decoder", "version")  # fmt: skip
+                    "decoder", "version", "padding", "truncation")  # fmt: skip
 tokenizer_config = changes("bos_token", "eos_token", "pad_token", "unk_token", "chat_template",
-                           "added_tokens_decoder", "tokenizer_class")  # fmt: skip
+                           "added_tokens_decoder", "tokenizer_class", "eos_token_id", "mask_token",
+                           "additional_special_tokens", "extra_special_tokens",
+                           "image_token")  # fmt: skip
 model = changes("type", "vocab", "merges", "unk_token", "unk_id", "continuing_subword_prefix")
 
 

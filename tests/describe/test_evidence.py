@@ -188,6 +188,11 @@ ONE_PLACE: dict[str, tuple[dict[str, Any], Plant | None, str]] = {
         {"config": {"rope_scaling": {"type": "linear"}}},
         lambda r: provenance(r, llama__rope__scaling__type="none"), "ROPE_CONFLICT",
     ),
+    "another factor of rotation": (
+        {"config": {"rope_scaling": {"type": "linear", "factor": 2.0},
+                    "rope_parameters": {"rope_type": "linear", "factor": 4.0}}},
+        None, "ROPE_CONFLICT",
+    ),
     "a class of another model": (
         {"tokenizer_config": {"tokenizer_class": "GPT2TokenizerFast"}}, None, "TOKENIZER_CONFLICT"
     ),

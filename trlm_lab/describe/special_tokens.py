@@ -17,6 +17,7 @@ from trlm_lab.describe.receipt import Declaration, Evidence
 
 _FIELD = "special_tokens"
 _LISTS = ("additional_special_tokens", "extra_special_tokens", "model_specific_special_tokens")
+_MOST_NAMED = 20
 _ROLE_KEYS = {f"{role}_token" for role in (*ROLES, *FURTHER)}
 
 
@@ -29,12 +30,11 @@ def special_token_evidence(compared: Compared) -> list[Evidence]:
         ("special_tokens_map.json", documents.special_map),
     ):
         for key, raw in row.items():
-            for pointer, named in _named(key, raw):
-                declared = Declaration(file, pointer, named)
-                if key not in _ROLE_KEYS:
-                    publisher.append(declared)
-                if documents.tokenizer:
-                    _judge(declared, compared)
+            named = list(_named(key, raw))
+            if named and key not in _ROLE_KEYS:
+                publisher.append(Declaration(file, f"/{_escaped(key)}", raw))
+            for pointer, value in named if documents.tokenizer else ():
+                _judge(Declaration(file, pointer, value), compared)
     if not publisher and not compared.findings.about(_FIELD):
         return []
     return [Evidence(_FIELD, tuple(publisher))]
@@ -55,15 +55,16 @@ def _named(key: str, raw: Any) -> Iterator[tuple[str, Any]]:
 
 def _judge(declared: Declaration, compared: Compared) -> None:
     vocab, text = compared.vocab, _text(declared.value)
-    if text in vocab.added:
+    named = sum(finding.field == _FIELD for finding in compared.findings.rows)
+    if text in vocab.added or named == _MOST_NAMED:
         return
     number = None if text is None else vocab.id_of(text)
     if text is None:
         detail = f"{shown(declared.value)} is no token"
     elif number is None:
-        detail = f"tokenizer.json has no token {text!r}, the source's loader gives it a new id"
+        detail = f"tokenizer.json has no token {shown(text)}, the source's loader gives it a new id"
     else:
-        what = f"{text!r} is the ordinary token {number} of tokenizer.json"
+        what = f"{shown(text)} is the ordinary token {number} of tokenizer.json"
         detail = f"{what}, the source's loader cuts every text at it"
     compared.findings.add("SPECIAL_TOKEN_ADDED", declared.place, detail, _FIELD)
 

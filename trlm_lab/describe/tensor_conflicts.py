@@ -163,7 +163,10 @@ def rotary_base(compared: Compared) -> Evidence:
 
 
 def rotary_kind(compared: Compared) -> Evidence:
-    """All places name one kind of rotary embedding; a place that names none says nothing."""
+    """All places name one kind of rotary embedding; a place that names none says nothing.
+
+    What both objects of `config.json` hold beside the kind is the same, too.
+    """
     documents, field = compared.documents, "rope_type"
     publisher = []
     for key in ("rope_parameters", "rope_scaling"):
@@ -175,12 +178,29 @@ def rotary_kind(compared: Compared) -> Evidence:
     publisher += _declared("provenance.cbor", f"/gguf/fields/{name}", documents.gguf, name)
     # GGUF writes `none` for what the framework calls `default`.
     kinds = {"default" if d.value == "none" else str(d.value) for d in publisher}
-    if len(kinds) > 1:
+    differing = _differing_scaling(documents.config)
+    publisher += differing
+    if len(kinds) > 1 or differing:
         detail = "; ".join(f"{d.place} says {shown(d.value)}" for d in publisher)
         compared.findings.add("ROPE_CONFLICT", publisher[0].place, detail, field)
         return Evidence(field, tuple(publisher))
     undefined = "" if publisher else "config.json leaves it to the source framework"
     return Evidence(field, tuple(publisher), undefined=undefined, chosen=next(iter(kinds), None))
+
+
+def _differing_scaling(config: dict[str, Any]) -> list[Declaration]:
+    """Keys of both rotary objects with two values; kind and base have rules of their own."""
+    places = ("rope_parameters", "rope_scaling")
+    one, two = (config.get(place) for place in places)
+    if not (isinstance(one, dict) and isinstance(two, dict)):
+        return []
+    shared = sorted((one.keys() & two.keys()) - {"rope_type", "type", "rope_theta"})
+    return [
+        Declaration(_CONFIG, f"/{place}/{key}", row[key])
+        for key in shared
+        if one[key] != two[key]
+        for place, row in zip(places, (one, two), strict=True)
+    ]
 
 
 def licence(compared: Compared) -> Evidence:
