@@ -140,6 +140,26 @@ def test_what_the_framework_alone_contradicts_is_settled_too(tree: Tree, default
             require_consistent(root, None, resolutions=[loaded(root, other)])
 
 
+ENDINGS = {
+    "a control token that is no stop": ("{{ m.content }}<|turn|>", "EOS_CONFLICT"),
+    "nothing that reads": ("{{ m.content", "TEMPLATE_SYNTAX"),
+}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_a_chosen_template_must_fit_the_rest(tree: Tree, name: str) -> None:
+    end, code = ENDINGS[name]
+    text = "{% for m in messages %}" + end + "{% endfor %}"
+    two = [{"name": "default", "template": text}, {"name": "tool", "template": "other"}]
+    root = tree(tokenizer_config={"chat_template": two})
+    place = "tokenizer_config.json#/chat_template/{}/template"
+    row = document(root, value=place.format(0))
+    receipt = detect_conflicts(root, None, [loaded(root, row)])
+    assert [f.code for f in receipt.stops] == [code]
+    other = loaded(root, {**row, "value": place.format(1)}, "other.json")
+    assert detect_conflicts(root, None, [other]).verdict == "accept"
+
+
 def test_a_chosen_template_of_other_words_is_another_conflict(tree: Tree) -> None:
     """Of the same length, in the same place."""
     two = [{"name": n, "template": n} for n in ("first", "other")]

@@ -30,9 +30,13 @@ class Findings:
 
 @dataclass(frozen=True)
 class Templates:
-    """Every declared template; `tokens` of the one that all agree on (None: none, or several)."""
+    """Every declared template, the one that is run, and its tokens.
+
+    `run` is what all agree on or what a resolution names; None for none, or several.
+    """
 
     declared: tuple[DeclaredTemplate, ...]
+    run: DeclaredTemplate | None = None
     tokens: TemplateTokens | None = None
     problem: str = ""
 

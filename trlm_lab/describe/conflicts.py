@@ -64,7 +64,9 @@ def compare_declarations(
     supplied = {} if defaults is None else {d.name: d.value for d in defaults.values}
     vocab = vocabulary(documents.tokenizer)
     findings = Findings()
-    templates = read_templates(documents, vocab)
+    # A template that a person chose is held against the stops and owners as any other is.
+    places = (r.value for r in resolutions if r.field == "chat_template")
+    templates = read_templates(documents, vocab, next(places, None))
     compared = Compared(documents, vocab, templates, tensors or {}, findings, supplied)
     evidence = [
         architecture(compared),

@@ -115,7 +115,10 @@ def _held_against(
 
 def _double(parties: _Parties) -> set[str]:
     """The roles of which a second token would be inserted."""
-    found = set()
+    found: set[str] = set()
+    template = parties.compared.templates.run
+    if template is None:
+        return found
     for rendered in parties.turns:
         try:
             parties.plan(rendered)
@@ -124,8 +127,7 @@ def _double(parties: _Parties) -> set[str]:
             role = "bos" if named in ("BOS", parties.texts.get("bos")) else "eos"
             if role not in found:
                 found.add(role)
-                place = parties.compared.templates.declared[0].place
-                _add(parties, error, role, place, NOTE)
+                _add(parties, error, role, template.place, NOTE)
     return found
 
 
@@ -140,9 +142,9 @@ def _row(role: str, parties: _Parties, said: list[Declaration], twice: set[str])
     if not (processor or template or said):
         return None
     publisher = []
-    if parties.turns:
-        declared = parties.compared.templates.declared[0]
-        publisher.append(Declaration(declared.file, declared.pointer, _word("writes", template)))
+    run = parties.compared.templates.run
+    if run is not None and parties.turns:
+        publisher.append(Declaration(run.file, run.pointer, _word("writes", template)))
     inserts = _word("inserts", processor)
     publisher += [Declaration("tokenizer.json", "/post_processor", inserts), *said]
     owner = "template" if template else "post_processor" if processor else "neither"

@@ -118,21 +118,23 @@ def _inserted_details(role: str, ids: tuple[int, ...], compared: Compared) -> li
 
 
 def _template_closings(compared: Compared) -> list[Declaration]:
-    tokens = compared.templates.tokens
-    if tokens is None or not (tokens.closing or tokens.names_eos):
+    template, tokens = compared.templates.run, compared.templates.tokens
+    if template is None or tokens is None or not (tokens.closing or tokens.names_eos):
         return []
-    template = compared.templates.declared[0]
     ends = sorted(tokens.closing) + (["eos_token"] if tokens.names_eos else [])
     return [Declaration(template.file, template.pointer, ends)]
 
 
 def _template_details(ids: tuple[int, ...], rows: list[Declared], compared: Compared) -> list[str]:
     """A template that ends the assistant's turns with control tokens, none of which is a stop."""
+    template = compared.templates.run
     ends = _endings(ids, rows, compared) if ids else frozenset()
-    if not ends or {compared.vocab.id_of(text) for text in ends} & set(ids):
+    if template is None or not ends or {compared.vocab.id_of(text) for text in ends} & set(ids):
         return []
-    place, said = compared.templates.declared[0].place, ", ".join(sorted(ends))
-    return [f"{place} ends its turns with {said}, and writes no token of {list(ids)} there"]
+    said = ", ".join(sorted(ends))
+    return [
+        f"{template.place} ends its turns with {said}, and writes no token of {list(ids)} there"
+    ]
 
 
 def _endings(ids: tuple[int, ...], rows: list[Declared], compared: Compared) -> frozenset[str]:

@@ -15,15 +15,18 @@ from trlm_lab.describe.vocabulary import Vocabulary
 _FIELD = "chat_template"
 
 
-def read_templates(documents: Documents, vocab: Vocabulary) -> Templates:
-    """Every template; the tokens of the text where all readable ones are the same."""
+def read_templates(documents: Documents, vocab: Vocabulary, place: str | None = None) -> Templates:
+    """Every template; the tokens of the one at `place`, or where all readable ones are the same."""
     templates = Templates(tuple(declared_templates(documents)))
-    if len(templates.texts) != 1:
+    readable = [t for t in templates.declared if not t.problem]
+    named = [t for t in readable if t.place == place]
+    run = next(iter(named if len(templates.texts) > 1 else readable), None)
+    if run is None:
         return templates
-    tokens = template_tokens(next(iter(templates.texts)), vocab.control_texts)
+    tokens = template_tokens(run.text, vocab.control_texts)
     if isinstance(tokens, str):
-        return Templates(templates.declared, problem=tokens)
-    return Templates(templates.declared, tokens)
+        return Templates(templates.declared, run, problem=tokens)
+    return Templates(templates.declared, run, tokens)
 
 
 def template_evidence(compared: Compared) -> Evidence:
@@ -33,8 +36,8 @@ def template_evidence(compared: Compared) -> Evidence:
     for template in templates.declared:
         if template.problem:
             findings.add("TEMPLATE_SYNTAX", template.place, template.problem, _FIELD)
-    if templates.problem:
-        findings.add("TEMPLATE_SYNTAX", templates.declared[0].place, templates.problem, _FIELD)
+    if templates.run is not None and templates.problem:
+        findings.add("TEMPLATE_SYNTAX", templates.run.place, templates.problem, _FIELD)
     if len(templates.texts) > 1:
         places = ", ".join(t.place for t in templates.declared)
         count = len(templates.texts)

@@ -14,12 +14,12 @@ _SAID = {"role": "user", "content": "qz"}, {"role": "assistant", "content": "qz"
 def rendered_turns(templates: Templates, texts: Mapping[str, str]) -> tuple[Rendered, ...]:
     """A prompt that waits for the answer, and a finished turn, as far as the template renders.
 
-    `texts` are the special tokens by role. Empty for several templates, for one outside the subset
-    and for one that refuses these turns.
+    `texts` are the special tokens by role. Empty for several templates of which none is chosen, for
+    one outside the subset and for one that refuses these turns.
     """
-    if len(templates.texts) != 1 or templates.problem:
+    if templates.run is None or templates.problem:
         return ()
-    return tuple(_rendered(next(iter(templates.texts)), texts))
+    return tuple(_rendered(templates.run.text, texts))
 
 
 def _rendered(template: str, texts: Mapping[str, str]) -> Iterator[Rendered]:
