@@ -120,6 +120,66 @@ def test_lost_content_is_flagged(content: str, left: str) -> None:
     assert found == ["LOSSY_CONTENT at messages[0]"]
 
 
+LOOP = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
+
+
+@pytest.mark.parametrize(
+    ("source", "messages", "lost"),
+    [
+        (
+            LOOP.replace("messages", "messages if m.role != 'system'"),
+            [turn("system", "user"), turn("user", "Hi")],
+            ["messages[0]"],
+        ),
+        (
+            "{{ messages[-1].content }}",
+            [turn("user", "yes"), turn("assistant", "No"), turn("user", "yes")],
+            ["messages[0]", "messages[1]"],
+        ),
+        (
+            "{{ messages[0].content[0].text }}",
+            [turn("user", [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}])],
+            ["messages[0].content[1]"],
+        ),
+        (
+            LOOP,
+            [turn("assistant", "x", reasoning_content="why")],
+            ["messages[0].reasoning_content"],
+        ),
+        (
+            "{{ messages[0].content }}",
+            [turn("user", "banana"), turn("user", "nan")],
+            ["messages[1]"],
+        ),
+        (
+            "{% set t = messages[0].content.split('|') %}{{ t[0] }}|{{ t[1] }}",
+            [turn("user", "a|b")],
+            [],
+        ),
+        (LOOP, [turn("user", "a"), turn("user", " a "), turn("user", "")], []),
+    ],
+)
+def test_every_lost_text_is_named(source: str, messages: list[Any], lost: list[str]) -> None:
+    compiled, given = compile_template(source), Conversation(messages)
+    found = findings(given, render(compiled.ir, given), derive_contract(compiled.ir))
+    assert [row.split(" at ")[1] for row in found if row.startswith("LOSSY_CONTENT")] == lost
+
+
+@pytest.mark.parametrize("text", ["'On ' ~ strftime_now('%d')", "name | default('Zed')"])
+def test_a_synthesised_text_may_hang_on_what_is_given(text: str) -> None:
+    default = f"{{% if messages[0].role != 'system' %}}<s>{{{{ {text} }}}}</s>{{% endif %}}"
+    framed = "{% for m in messages %}<s>{{ m.content }}</s>{% endfor %}"
+    compiled = compile_template(default + framed)
+    contract = derive_contract(compiled.ir)
+    given = Conversation([turn("user", "Hi")], variables={"strftime_now": "05", "name": "Q"})
+    assert contract.system == "synthesised"
+    assert findings(given, render(compiled.ir, given), contract) == ["SYNTHESISED_SYSTEM"]
+    nobody = Conversation([], variables={"strftime_now": "05"})
+    assert "SYNTHESISED_SYSTEM" not in findings(
+        nobody, render(compile_template("x").ir, nobody), contract
+    )
+
+
 def test_a_synthesised_system_text_is_flagged() -> None:
     compiled, messages = compile_template(DEFAULT), [turn("user", "Hi")]
     contract = derive_contract(compiled.ir)

@@ -169,7 +169,9 @@ def _system(probes: _Probes, user: Any) -> tuple[str, str]:
         return "ignored", ""
     same = without.text.startswith(before) and without.text.endswith(after)
     middle = without.text[len(before) : len(without.text) - len(after)]
-    if same and len(without.text) > len(before) + len(after):
+    longer = len(without.text) > len(before) + len(after)
+    # What a person said is moved there by the template, not made up by it.
+    if same and longer and user["content"] not in middle:
         return "synthesised", middle
     return "optional", ""
 
