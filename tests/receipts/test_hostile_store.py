@@ -271,7 +271,9 @@ def test_a_chain_of_many_nodes(store: Path) -> None:
 
 
 #: A note that asks for nothing: what it says is all there is to say.
-WITHOUT_FIX = {"CONFLICT_SETTLED", "FILE_UNLISTED", "NOT_RECOMPUTED", "STORE_LEFTOVER", "SUITE_FOREIGN"}
+WITHOUT_FIX = {
+    "CONFLICT_SETTLED", "FILE_UNLISTED", "NOT_RECOMPUTED", "STORE_LEFTOVER", "SUITE_FOREIGN"
+}  # fmt: skip
 
 
 def test_every_code_has_a_fix() -> None:

@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 
 
 def render(
-    template: Annotated[Path, typer.Option(help="A chat template: Jinja source, or what declares one.")],
+    template: Annotated[Path, typer.Option(help="Jinja source, or a file that declares one.")],
     engine: Annotated[
         str, typer.Option(help="jinja (the source's own), python, native, wasm.")
     ] = "python",
