@@ -1,9 +1,11 @@
 """Normalized added tokens in the runtime: printed and found as in the reference."""
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.backends.text_engines import Held
-from tests.text.added_forms import CONTENTS, FLAGS, erased_block, one_of_each
+from tests.text.added_forms import CONTENTS, FLAGS, ambiguous_block, erased_block, one_of_each
 from tests.text.components import NORMALIZERS
 from trlm_lab.backends.abi_host import Host
 from trlm_lab.backends.abi_tokenizer import AbiTokenizer
@@ -21,8 +23,11 @@ def test_every_normalizer(text_host: Host, name: str, flags: tuple[str, ...]) ->
             held.require_same(text)
 
 
-def test_a_token_that_is_erased(text_host: Host) -> None:
-    data, place = erased_block()
+@pytest.mark.parametrize("block", [erased_block, ambiguous_block])
+def test_tokens_without_a_form_of_their_own(
+    text_host: Host, block: Callable[[], tuple[bytes, int]]
+) -> None:
+    data, place = block()
     with pytest.raises(RuntimeRefusedError, match="TOK2_ADDED") as refused:
         AbiTokenizer(text_host, data)
     assert f"byte {place}" in str(refused.value)

@@ -100,6 +100,14 @@ def test_every_node_of_patterns(text_host: Host) -> None:
             held.require_same("".join(draw.choices("abcdeqxyzA .", k=draw.randrange(1, 24))))
 
 
+def test_word_characters_in_brackets(text_host: Host) -> None:
+    """Superscripts and fractions are some alone, and none in a class."""
+    for pattern in (r"[^\s\w]+", r"\W+"):
+        with Held(text_host, document(SCALARS, pre_tokenizer=split(pattern, "Removed"))) as held:
+            for text in ("x\xb21", "\xb2\xb3\xb9 \xbc\xbd\xbe", "a-\xbdb", "\xb5\xba\xaa"):
+                held.require_same(text)
+
+
 #: A key that begins others, one that is a cluster, one that becomes nothing, one that grows.
 RULES = {
     "\xe9": "e\u0301",

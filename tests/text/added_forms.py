@@ -36,12 +36,30 @@ def erased() -> dict[str, Any]:
 
 def erased_block() -> tuple[bytes, int]:
     """The same in TOK2, and the byte where the content of that token stands."""
-    row = erased()
-    row["added_tokens"][2]["normalized"] = False
+    return _all_normalized(erased(), 1)
+
+
+def ambiguous(*flags: str) -> dict[str, Any]:
+    """A tokenizer whose normalizer makes one text of its second and its last added token."""
+    tokens = [added(text, 1 + i, "normalized", *flags) for i, text in enumerate(("zq", "he", "ZQ"))]
+    tokens[0]["normalized"] = False
+    tokens.insert(1, added("zQ", 4, "normalized"))
+    return document(MODELS["word_piece"], normalizer=NORMALIZERS["Lowercase"], added_tokens=tokens)
+
+
+def ambiguous_block() -> tuple[bytes, int]:
+    """Three such tokens in TOK2, and the byte where the content of the second of them stands."""
+    return _all_normalized(ambiguous(), 1)
+
+
+def _all_normalized(row: dict[str, Any], index: int) -> tuple[bytes, int]:
+    """A block in which every added token is normalized; the content of one of them."""
+    for token in row["added_tokens"]:
+        token["normalized"] = False
     tokenizer = read_tokenizer(row)
     tokens = tuple(replace(token, normalized=True) for token in tokenizer.added)
     data = write_tok2(replace(tokenizer, added=tokens))
-    # Of the two tokens that have a content it is the second; a row begins with the id.
-    place = Block(data).offset("added") + 16 + 16 + 8
-    assert data[place - 8 : place - 4] == tokens[1].id.to_bytes(4, "little")
+    # A row begins with the id.
+    place = Block(data).offset("added") + 16 + 16 * index + 8
+    assert data[place - 8 : place - 4] == tokens[index].id.to_bytes(4, "little")
     return data, place

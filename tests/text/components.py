@@ -115,8 +115,6 @@ PRE_TOKENIZERS: dict[str, Any] = {
         for b in BEHAVIOURS
         for invert in (False, True)
     },
-    # In square brackets other scalars are word characters than alone.
-    "SplitNoWords": split(r"[^\s\w]+", "Isolated"),
     "SplitLiteral": kind("Split", pattern=SPACE, behavior="MergedWithPrevious", invert=False),
     "Qwen": kind(
         "Sequence", pretokenizers=[split(QWEN, "Isolated"), byte_level(trim=False, regex=False)]

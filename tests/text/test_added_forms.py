@@ -5,11 +5,19 @@ import json
 import pytest
 import tokenizers
 
-from tests.text.added_forms import CONTENTS, FLAGS, erased, erased_block, one_of_each
+from tests.text.added_forms import (
+    CONTENTS,
+    FLAGS,
+    ambiguous,
+    ambiguous_block,
+    erased,
+    erased_block,
+    one_of_each,
+)
 from tests.text.components import MODELS, NORMALIZERS, kind
 from tests.text.constructed import added, document
 from tests.text.source_engine import Pair
-from trlm_lab.errors import AddedTokenErasedError, Tok2AddedError
+from trlm_lab.errors import AddedTokenAmbiguousError, AddedTokenErasedError, Tok2AddedError
 from trlm_lab.text import read_tokenizer
 from trlm_lab.text.tok2 import read_tok2
 
@@ -71,6 +79,28 @@ def test_a_token_that_is_not_normalized_may_be_erased() -> None:
     row = erased()
     row["added_tokens"][2]["normalized"] = False
     Pair(row).require_same("a<x>b")
+
+
+@pytest.mark.parametrize("flags", [(), ("special",), ("lstrip",)])
+def test_two_tokens_of_one_form(flags: tuple[str, ...]) -> None:
+    """The source takes now the one, now the other; one that is looked for as it is stays apart."""
+    with pytest.raises(AddedTokenAmbiguousError) as refused:
+        read_tokenizer(ambiguous(*flags))
+    assert (refused.value.code, refused.value.where) == (
+        "ADDED_TOKEN_AMBIGUOUS", "/added_tokens/3/content",
+    )  # fmt: skip
+    assert all(text in str(refused.value) for text in ("'zq'", "'zQ'", "'ZQ'"))
+    row = ambiguous(*flags)
+    del row["added_tokens"][3]
+    for text in ("zq", "zQ", "ZQ", "a zQzq ZQ he"):
+        Pair(row).require_same(text)
+
+
+def test_compiled_tokens_of_one_form() -> None:
+    data, place = ambiguous_block()
+    with pytest.raises(Tok2AddedError) as refused:
+        read_tok2(data)
+    assert refused.value.where == f"byte {place}"
 
 
 def test_a_compiled_token_that_is_erased() -> None:

@@ -240,4 +240,4 @@ def test_smollm2(smollm2_snapshot: Path) -> None:
     assert found.profile_id == SMOLLM2
 
 
-SMOLLM2 = "3406ccfb171eeee68a3590e7c1f60706c81136d40b63a6a89c408d72e7ed4b9c"
+SMOLLM2 = "f29dd1566db6955f16ac66b3b53cdcc25fb80a94c485b919132d7c87e3b48aee"

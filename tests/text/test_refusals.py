@@ -1,9 +1,11 @@
 """Every refusal by name and place, and content that never becomes a control token."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+import tokenizers
 
 from tests.text.components import ADDED, MODELS, NORMALIZERS, byte_level, split
 from tests.text.constructed import added, bpe, byte_bpe, document, unigram, word_level
@@ -48,6 +50,10 @@ def broken(change: Callable[[Row], Any], **stages: Any) -> Row:
         (lambda row: row["added_tokens"].extend([ADDED[0]] * 2), "/added_tokens/1/content"),
         (lambda row: row.update(normalizer={"type": "NFC", "a/b": 1}), "/normalizer/a~1b"),
         (
+            lambda row: row.update(normalizer={"type": "Prepend", "prepend": ""}),
+            "/normalizer/prepend",
+        ),
+        (
             lambda row: row.update(
                 pre_tokenizer={"type": "Sequence", "pretokenizers": [byte_level(), {"type": 1}]}
             ),
@@ -59,6 +65,16 @@ def test_fields(change: Callable[[Row], Any], pointer: str) -> None:
     with pytest.raises(TokenizerFieldError) as refused:
         read_tokenizer(broken(change))
     assert refused.value.where == pointer
+
+
+def test_what_the_source_makes_of_nothing_prepended() -> None:
+    """Offsets of nothing, and a scalar twice: no rule of a text that is put before another."""
+    row = document(word_level(["a"]), normalizer={"type": "Prepend", "prepend": ""})
+    source = tokenizers.Tokenizer.from_str(json.dumps(row))
+    assert source.encode("a").offsets == [(0, 0)]
+    row["pre_tokenizer"] = byte_level()
+    source = tokenizers.Tokenizer.from_str(json.dumps(row | {"model": byte_bpe()}))
+    assert source.encode("a").tokens == ["a", "a"]
 
 
 def test_document_that_is_none() -> None:

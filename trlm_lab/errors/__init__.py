@@ -320,6 +320,7 @@ from trlm_lab.errors.slm1_tokenizer import (
     BtokError,
 )
 from trlm_lab.errors.text import (
+    AddedTokenAmbiguousError,
     AddedTokenErasedError,
     EngineFileKindError,
     LibraryRefusedError,
@@ -374,6 +375,7 @@ from trlm_lab.errors.traces import (
 )
 
 __all__ = [
+    "AddedTokenAmbiguousError",
     "AddedTokenErasedError",
     "AllKeysMaskedError",
     "ArchiveMemberError",

@@ -53,6 +53,14 @@ class AddedTokenErasedError(Refused):
     fix = "set its normalized to false, or ask the publisher: the source cuts every text there"
 
 
+class AddedTokenAmbiguousError(Refused):
+    """Two normalized added tokens with one normalized form."""
+
+    code = "ADDED_TOKEN_AMBIGUOUS"
+    rule = "the normalizer makes one text, {form}, of the added tokens {other} and {token}"
+    fix = "set normalized to false for all but one, or ask the publisher: the source takes any"
+
+
 class PostProcessorOrderError(Refused):
     """What puts tokens around a text, behind a template whose parts are not joined yet."""
 

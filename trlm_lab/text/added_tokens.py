@@ -51,7 +51,7 @@ class Matcher:
         self._by_text: dict[str, AddedToken] = {}
         for text, token in wanted:
             if text:
-                self._by_text.setdefault(text, token)
+                self._by_text[text] = token
         lengths: dict[str, set[int]] = {}
         for text in self._by_text:
             lengths.setdefault(text[0], set()).add(len(text))
@@ -100,13 +100,13 @@ class Matcher:
 def matchers(
     tokens: Iterable[AddedToken], forms: Iterable[str], sets: TextSets
 ) -> tuple[Matcher, Matcher]:
-    """For the given and for the normalized text; special tokens come first where texts agree.
+    """For the given and for the normalized text; `forms` are what the tokens are looked for with.
 
-    `forms` are the texts that the tokens are looked for with.
+    No two tokens of one group have one form.
     """
-    order = sorted(zip(forms, tokens, strict=True), key=lambda row: not row[1].special)
-    given = [row for row in order if not row[1].normalized]
-    normalized = [row for row in order if row[1].normalized]
+    rows = list(zip(forms, tokens, strict=True))
+    given = [row for row in rows if not row[1].normalized]
+    normalized = [row for row in rows if row[1].normalized]
     return Matcher(given, sets), Matcher(normalized, sets)
 
 

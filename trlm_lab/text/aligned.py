@@ -98,8 +98,8 @@ class Aligned:
         return Aligned("".join(chars), source, normal, self.base)
 
     def prefixed(self, prefix: str) -> Aligned:
-        """`prefix` before a text that is not empty; it comes from the first scalar."""
-        if not self.text or not prefix:
+        """`prefix`, not empty, before a text that is not; it comes from the first scalar."""
+        if not self.text:
             return self
         count = len(prefix)
         source = [self.source[0]] * count

@@ -52,7 +52,8 @@ INPUT = InputPolicy(
 _NOTHING = ScalarSet(())
 _ADDED_RULES = {
     "stages": "those not normalized in the given text, then the others in the normalized text",
-    "precedence": "leftmost, then longest; special before others of one text",
+    "precedence": "leftmost, then longest",
+    "one_text": "two tokens that are looked for with one text are refused",
     "overlap": "what begins inside a token that was found is not looked at",
     "single_word": "a match beside a word character is passed over",
     "strip": "white space beside a match belongs to it, but none that another token has",

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from trlm_lab.errors import AddedTokenErasedError, TokenizerFieldError
+from trlm_lab.errors import (
+    AddedTokenAmbiguousError,
+    AddedTokenErasedError,
+    TokenizerFieldError,
+)
 from trlm_lab.text.added_tokens import AddedToken
 from trlm_lab.text.fields import Fields, shown
 from trlm_lab.text.models import Model
@@ -32,6 +36,7 @@ def read_tokenizer(document: Any) -> Tokenizer:
         TokenizerVocabularyError, MergeDuplicateError: tokens or merges contradict each other.
         PatternUnsupportedError: a regular expression outside the subset.
         AddedTokenErasedError: the normalizer leaves nothing of an added token.
+        AddedTokenAmbiguousError: it makes one text of two added tokens.
         PostProcessorOrderError: a post-processor inserts tokens behind a TemplateProcessing.
     """
     top = Fields(document, "")
@@ -56,12 +61,22 @@ def read_tokenizer(document: Any) -> Tokenizer:
 
 
 def _require_forms(tokenizer: Tokenizer, document: Any) -> None:
-    if tokenizer.erased is None:
-        return
-    content = tokenizer.added[tokenizer.erased].content
-    rows = enumerate(document["added_tokens"])
-    place = next(index for index, row in rows if row["content"] == content)
-    raise AddedTokenErasedError(where=f"/added_tokens/{place}/content", token=shown(content))
+    """What normalized added tokens are looked for with is a text, and that of one token."""
+
+    def place(content: str) -> str:
+        rows = enumerate(document["added_tokens"])
+        found = next(index for index, row in rows if row["content"] == content)
+        return f"/added_tokens/{found}/content"
+
+    if tokenizer.erased is not None:
+        content = tokenizer.added[tokenizer.erased].content
+        raise AddedTokenErasedError(where=place(content), token=shown(content))
+    if found := tokenizer.ambiguous:
+        token, other = (tokenizer.added[index].content for index in found)
+        form = shown(tokenizer.added_forms[found[0]])
+        raise AddedTokenAmbiguousError(
+            where=place(token), token=shown(token), other=shown(other), form=form
+        )
 
 
 def _added(top: Fields, model: Model) -> tuple[AddedToken, ...]:

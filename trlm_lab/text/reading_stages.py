@@ -112,6 +112,15 @@ def _replace(row: Fields) -> normalizers.Replace:
     return normalizers.Replace(_pattern(row), row.text("content"))
 
 
+def _prepend(row: Fields) -> normalizers.Prepend:
+    prefix = row.text("prepend")
+    if not prefix:
+        # The source takes the first scalar for one that was put there: its offsets are empty, and
+        # some of the stages behind write it twice.
+        raise row.fault("prepend", "an empty text moves offsets; leave the normalizer out")
+    return normalizers.Prepend(prefix)
+
+
 def _precompiled(row: Fields) -> Charsmap:
     try:
         return Charsmap.read(row.text("precompiled_charsmap"))
@@ -131,7 +140,7 @@ _NORMALIZERS: _Readers = {
     "Nmt": lambda row: normalizers.Nmt(),
     "BertNormalizer": _bert,
     "Replace": _replace,
-    "Prepend": lambda row: normalizers.Prepend(row.text("prepend")),
+    "Prepend": _prepend,
     "ByteLevel": lambda row: normalizers.Bytes(),
 }
 

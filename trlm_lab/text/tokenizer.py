@@ -137,6 +137,15 @@ class Tokenizer:
         """The first added token of which the normalizers leave nothing."""
         return next((index for index, form in enumerate(self.added_forms) if not form), None)
 
+    @property
+    def ambiguous(self) -> tuple[int, int] | None:
+        """The first added token that is looked for with the text of one before it, and that one."""
+        seen: dict[str, int] = {}
+        for index, (token, form) in enumerate(zip(self.added, self.added_forms, strict=True)):
+            if token.normalized and seen.setdefault(form, index) != index:
+                return index, seen[form]
+        return None
+
     @cached_property
     def _added_texts(self) -> dict[int, str]:
         rows = zip(self.added, self.added_forms, strict=True)

@@ -52,14 +52,13 @@ pub struct Borders<'s> {
 pub type Found = (usize, usize, Option<usize>);
 
 impl Matcher {
-    /// Of these texts, in the order of precedence: of two alike the first counts.
+    /// Of these texts, no two of which are alike; an empty one is never found.
     pub fn new(wanted: impl Iterator<Item = (Vec<u8>, usize)>) -> Matcher {
         let mut rows: Vec<Wanted> = wanted
             .filter(|(text, _)| !text.is_empty())
             .map(|(text, token)| Wanted { text, token })
             .collect();
         rows.sort_by(|a, b| a.text.cmp(&b.text));
-        rows.dedup_by(|later, first| later.text == first.text);
         let mut firsts = Box::new([(0, 0); 256]);
         for (at, row) in rows.iter().enumerate() {
             let span = &mut firsts[usize::from(row.text[0])];

@@ -55,6 +55,7 @@ use self::trace::{Recorder, Trace, Tracing, Untraced};
 use self::vocabulary::{Vocabulary, NONE};
 use crate::error::{ensure, Code, Error, Result};
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// Bytes of one text at most, and scalars.
 pub const MOST_BYTES: usize = 64 << 20;
@@ -167,22 +168,33 @@ impl<'a> Tokenizer<'a> {
             made: None,
         };
         tokenizer.added_forms = tokenizer.forms();
-        require_forms(&tokenizer.added_forms, block.added.contents_at)?;
+        tokenizer.require_forms(block.added.contents_at)?;
         tokenizer.given = tokenizer.matcher(false);
         tokenizer.normalized = tokenizer.matcher(true);
         Ok(tokenizer)
     }
 
-    /// Finds the tokens of one group; special ones come first where texts agree.
+    /// Finds the tokens of one group.
     fn matcher(&self, normalized: bool) -> Matcher {
-        let group = |special: bool| {
-            let wanted = move |token: &AddedToken| {
-                token.normalized == normalized && token.special == special
-            };
-            self.added.iter().enumerate().filter(move |(_, token)| wanted(token))
+        let group = self.added.iter().enumerate().filter(|(_, one)| one.normalized == normalized);
+        Matcher::new(group.map(|(i, _)| (self.added_forms[i].to_vec(), i)))
+    }
+
+    /// Rules 26 and 27: what is looked for is a text, and that of one token.
+    fn require_forms(&self, contents_at: usize) -> Result<()> {
+        let refusal = |index: usize, detail| {
+            Err(Error::new(Code::Tok2Added, format!("byte {}", contents_at + 16 * index), detail))
         };
-        let both = group(true).chain(group(false));
-        Matcher::new(both.map(|(i, _)| (self.added_forms[i].to_vec(), i)))
+        if let Some(index) = self.added_forms.iter().position(|form| form.is_empty()) {
+            return refusal(index, "a content that the normalizers leave nothing of");
+        }
+        let mut seen = HashSet::with_capacity(self.added.len());
+        for (index, token) in self.added.iter().enumerate() {
+            if token.normalized && !seen.insert(&self.added_forms[index]) {
+                return refusal(index, "a content that the normalizers write as one before it");
+            }
+        }
+        Ok(())
     }
 
     fn forms(&self) -> Vec<Cow<'a, [u8]>> {
@@ -257,17 +269,6 @@ impl<'a> Tokenizer<'a> {
             trace.post_processor(self, number, state, insert);
         }
         Ok(())
-    }
-}
-
-/// Rule 26: what is looked for is a text.
-fn require_forms(forms: &[Cow<[u8]>], contents_at: usize) -> Result<()> {
-    match forms.iter().position(|form| form.is_empty()) {
-        None => Ok(()),
-        Some(index) => {
-            let detail = "a content that the normalizers leave nothing of";
-            Err(Error::new(Code::Tok2Added, format!("byte {}", contents_at + 16 * index), detail))
-        }
     }
 }
 

@@ -74,7 +74,7 @@ impl Normalizer<'_> {
             Normalizer::Replace(pattern, content) => {
                 replace(piece, &tools.patterns[*pattern], content, sets, scratch)
             }
-            Normalizer::Prepend(text) => (!text.is_empty()).then(|| piece.prefixed(text)),
+            Normalizer::Prepend(text) => Some(piece.prefixed(text)),
             Normalizer::Bytes => Some(visible_bytes(piece)),
             Normalizer::Bert(bert) => bert.apply(piece, sets),
             Normalizer::Precompiled(map, names) => map.apply(piece, *names, sets),

@@ -113,6 +113,13 @@ def empty_strings(block: Block) -> None:
     block.put("strings", 8, 0)
 
 
+def nothing_prepended(block: Block) -> None:
+    """The text put before others is the one that a normalizer writes in place of others."""
+    empty = block.number("stages", stage_row(block, 6) + 16)
+    assert block.number("strings", 4 * empty) == block.number("strings", 4 + 4 * empty)
+    block.put("stages", stage_row(block, 7) + 12, empty)
+
+
 def exchanged_pairs(block: Block) -> None:
     rows, last = block.sections["merges"], 16 * block.header.merge_count
     rows[:16], rows[last - 16 : last] = rows[last - 16 : last], rows[:16]
@@ -208,6 +215,8 @@ SECTION_CASES: dict[str, tuple[str, Change, str, str, Place | None]] = {
                                  lambda b: stage_row(b, 17) + 16),
     "an operand that is not used": (BPE, stage(17, 20, 1), "STAGES", "stages",
                                     lambda b: stage_row(b, 17) + 20),
+    "nothing put before a text": (UNIGRAM, nothing_prepended, "STAGES", "stages",
+                                  lambda b: stage_row(b, 7) + 12),
     "a surrogate for a space": (UNIGRAM, stage(20, 12, 0xD800), "STAGES", "stages",
                                 lambda b: stage_row(b, 20) + 12),
     "pieces of no template": (UNIGRAM, stage(34, 12, 1), "STAGES", "stages",

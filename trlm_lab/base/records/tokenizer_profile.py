@@ -88,7 +88,7 @@ class ModelProfile:
 
 @dataclass(frozen=True)
 class AddedTokenProfile:
-    """An added token with its five flags; their order is the order of precedence between equals."""
+    """An added token with its five flags; their order is that of the source."""
 
     id: int
     content: str

@@ -128,6 +128,10 @@ class _Reader:
             content = repr(tokenizer.added[index].content)
             wanted = "a text that the normalizers leave something of"
             self._section("added").fail(16 + 16 * index + 8, "a content", content, wanted)
+        if found := tokenizer.ambiguous:
+            content = repr(tokenizer.added[found[0]].content)
+            wanted = "a text that the normalizers write otherwise than those before"
+            self._section("added").fail(16 + 16 * found[0] + 8, "a content", content, wanted)
 
     def _pools(self) -> PoolMembers:
         strings = read_strings(self._section("strings"))

@@ -28,6 +28,7 @@ from trlm_lab.text.tok2.stage_kinds import (
     BY_OPCODE,
     COUNT,
     CUTS_OPCODE,
+    FILLED,
     LENGTH,
     LETTERS,
     LISTS,
@@ -190,6 +191,8 @@ class _Stages:
             if kind != operand:
                 self._section.fail(at, "the kind of a table", kind, operand)
             return table
+        if operand == FILLED:
+            return self._filled_text(number, at)
         if operand == LETTERS:
             return self._letters(number, at)
         if operand == RULES:
@@ -208,6 +211,12 @@ class _Stages:
         if not least <= number < COUNT_LIMIT:
             self._section.fail(at, "a count", number, f"{least} to {COUNT_LIMIT - 1}")
         return number
+
+    def _filled_text(self, number: int, at: int) -> Any:
+        text = self._operand(STRING, number, at)
+        if not text:
+            self._section.fail(at, "a text", "''", "one that is not empty")
+        return text
 
     def _letters(self, number: int, at: int) -> Any:
         table = self._operand(MAP, number, at)

@@ -31,6 +31,8 @@ OF_PROFILE = {23: 2, 24: 2, 58: 2, 59: 2, 11: 3, 60: 3}
 CUTS_OPCODE, TEMPLATE_OPCODE, SURFACE_OPCODE = 23, 34, 60
 #: What operands are: references to pools, scalars, counts, or one of some names.
 SET, STRING, PATTERN = "set", "string", "pattern"
+#: A string that is not empty.
+FILLED = "filled"
 SCALAR, COUNT, LENGTH = "scalar", "count", "length"
 #: A map that has one scalar for one.
 LETTERS = "letters"
@@ -181,7 +183,7 @@ KINDS = (
               lambda one: (_bits(one.left, one.right), (one.space,)),
               lambda flags, row: normalizers.Strip(bool(flags & 1), bool(flags & 2), row[0])),
     _simple(6, _N, normalizers.Replace, PATTERN, STRING),
-    _simple(7, _N, normalizers.Prepend, STRING),
+    _simple(7, _N, normalizers.Prepend, FILLED),
     _simple(8, _N, normalizers.Bytes),
     StageKind(9, _N, normalizers.Bert, 15, (SET, SET, SET, MAP, CLASSES, SET, MAP),
               _take_bert, _make_bert, _bert_present),

@@ -27,6 +27,7 @@ from trlm_lab.text.tok2.piece_parts import Compilable
 from trlm_lab.text.tok2.pools import Pools, numbers, require
 from trlm_lab.text.tok2.stage_kinds import (
     BY_STAGE,
+    FILLED,
     LETTERS,
     LISTS,
     OPERANDS,
@@ -92,7 +93,7 @@ def _operand(operand: Operand, value: Any, pools: Pools) -> int:
         return ord(value)
     if operand == SET:
         return pools.scalars(value)
-    if operand == STRING:
+    if operand in (STRING, FILLED):
         return pools.string(value)
     if operand == PATTERN:
         return pools.pattern(value)

@@ -28,7 +28,7 @@ impl<'r, 'a> Reader<'r, 'a> {
             4 => Normalizer::Nmt(self.set()?, self.set()?),
             5 => Normalizer::Strip(self.flag(1), self.flag(2), self.set()?),
             6 => Normalizer::Replace(self.pattern()?, self.text()?),
-            7 => Normalizer::Prepend(self.text()?),
+            7 => Normalizer::Prepend(self.filled_text()?),
             8 => Normalizer::Bytes,
             9 => Normalizer::Bert(self.bert()?),
             _ => Normalizer::Precompiled(self.charsmap()?, self.borders()?),

@@ -160,6 +160,14 @@ impl<'r, 'a> Reader<'r, 'a> {
         self.references.text(at)
     }
 
+    /// A text that is not empty.
+    pub(super) fn filled_text(&mut self) -> Result<&'a [u8]> {
+        let at = self.operand();
+        let text = self.references.text(at)?;
+        self.rule(!text.is_empty(), at, "an empty text")?;
+        Ok(text)
+    }
+
     pub(super) fn pattern(&mut self) -> Result<usize> {
         let at = self.operand();
         self.references.take(Pool::Patterns, at)
