@@ -126,6 +126,22 @@ pieces = st.sampled_from(
 )
 
 
+@pytest.mark.parametrize(
+    ("data", "index", "escape"),
+    [
+        (b'{"text":"a\\ud800b"}', 10, r"\ud800"),
+        ('["\u00e9\\\\udc00 \\uDC00"]'.encode(), 12, r"\uDC00"),
+    ],
+)
+def test_the_place_of_half_a_surrogate_pair(data: bytes, index: int, escape: str) -> None:
+    with pytest.raises(JsonError) as refused:
+        strict_json.loads(data, where="line 1")
+    assert refused.value.where == "line 1"
+    assert refused.value.facts["index"] == index
+    assert f"{escape} at byte {index}" in str(refused.value)
+    assert data[index:].startswith(escape.encode())
+
+
 @given(st.lists(pieces, max_size=8))
 def test_half_a_surrogate_pair_is_found_wherever_it_stands(parts: list[str]) -> None:
     data = ('{"a": "' + "".join(parts) + '"}').encode()

@@ -107,6 +107,7 @@ def test_bad_lines_in_their_place(command: Command, engine: str) -> None:
     assert rows[1]["error"]["index"] == 9
     assert rows[2]["error"]["index"] == 1
     assert rows[3]["error"]["where"] == "line 4"
+    assert rows[8]["error"]["index"] == 9
 
 
 def test_segments(command: Command, engine: str) -> None:

@@ -96,7 +96,7 @@ def scan(data: bytes, *, where: str = "", marks: int = MAX_JSON_MARKS) -> tuple[
         text = data.decode("utf-8")
         decoder = _SIGNED_ZEROS if "-0" in text else _DECODER
         value, end = decoder.raw_decode(text, len(text) - len(text.lstrip(" \t\r\n")))
-        _require_whole_pairs(text)
+        _require_whole_pairs(text, where)
     except _Repeated as error:
         raise JsonDuplicateKeyError(where=where, key=error.args[0]) from error
     except RecursionError as error:
@@ -125,13 +125,20 @@ def _long_integer(text: str) -> str:
     return ""
 
 
-def _require_whole_pairs(text: str) -> None:
-    """Escapes can spell half a surrogate pair, a text that has no UTF-8."""
+def _require_whole_pairs(text: str, where: str) -> None:
+    """Escapes can spell half a surrogate pair, a text that has no UTF-8.
+
+    Raises:
+        JsonError: such an escape; `index` counts the bytes of the document before it.
+    """
     if "\\ud" not in text and "\\uD" not in text:
         return
     half = _HALF.search(text.replace("\\\\", "  "))
     if half:
-        raise ValueError(f"{half[0][:6]} is half a surrogate pair")
+        start = half.start()
+        index = len(text[:start].encode())
+        detail = f"{text[start : start + 6]} at byte {index} is half a surrogate pair"
+        raise JsonError(where=where, detail=detail, index=index)
 
 
 def loads(data: bytes, *, where: str = "", marks: int = MAX_JSON_MARKS) -> Any:
