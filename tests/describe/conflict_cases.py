@@ -164,6 +164,16 @@ CASES: dict[str, tuple[str, Files, list[Place]]] = {
             "type": "Replace", "pattern": {"String": "<|stop|>"}, "content": ""}}},
         [("tokenizer.json", "normalizer"), TOKENS],
     ),
+    "two tokens of one form": (
+        "ADDED_TOKEN_AMBIGUOUS",
+        {"tokenizer.json": tokenizer_json(
+            normalizer={"type": "Lowercase"},
+            added_tokens=[
+                {"content": text, "id": number, "special": True, "normalized": True}
+                for number, text in enumerate(("<|stop|>", "<|STOP|>"), start=3)
+            ])},
+        [("tokenizer.json", "normalizer"), TOKENS],
+    ),
     "no vocabulary": ("TOKENIZER_INCOMPLETE", {"tokenizer.json": tokenizer_json(
         model={"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "b"})}, ALL_TOKENS),
     "an unknown stage": ("TOKENIZER_STAGE", {

@@ -14,7 +14,7 @@ from trlm_lab.describe.tokenizer_check import tokenizer_findings
 CODES = {
     "TOKENIZER_INCOMPLETE", "TOKENIZER_STAGE", "MERGE_FORM", "MERGE_DUPLICATE", "MERGE_TOKEN",
     "VOCAB_DUPLICATE", "VOCAB_HOLE", "ADDED_TOKEN_ID",
-    "ADDED_TOKEN_ERASED",
+    "ADDED_TOKEN_ERASED", "ADDED_TOKEN_AMBIGUOUS",
 }  # fmt: skip
 
 VOCAB = {"a": 0, "b": 1, "ab": 2, "c": 3, "abc": 4, "[UNK]": 5}
@@ -82,6 +82,12 @@ CASES: dict[str, tuple[dict[str, Any], list[str], str]] = {
     "an added token twice": (added(("x", 6), ("x", 6)), ["ADDED_TOKEN_ID"], "/added_tokens/1"),
     "an erased token": (
         erased("<x>", {"Regex": "<x+>"}), ["ADDED_TOKEN_ERASED"], "/added_tokens/0/content"
+    ),
+    "two tokens of one form": (
+        {**erased("x", {"String": "y"}), "added_tokens": [
+            {"content": text, "id": 6 + at, "special": True, "normalized": True}
+            for at, text in enumerate(("xy", "x", "z"))
+        ]}, ["ADDED_TOKEN_AMBIGUOUS"], "/added_tokens/1/content"
     ),
     "a token that keeps a part": (erased("<x>", {"String": "<x"}), [], ""),
     "a pattern that may run long": (erased("aaa", {"Regex": "(?:a+)+"}), [], ""),

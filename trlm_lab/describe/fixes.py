@@ -14,6 +14,7 @@ _FIXES: dict[str, str] = {
     "VOCAB_CONFLICT": "use configuration, tokenizer and weights of one revision",
     "TOKENIZER_INCOMPLETE": _TOKENIZER,
     "TOKENIZER_CONFLICT": "keep the tokenizer files of one revision only",
+    "ADDED_TOKEN_AMBIGUOUS": "set normalized to false for all but one, or ask the publisher",
     "ADDED_TOKEN_ERASED": "set its normalized to false, or ask the publisher",
     "ADDED_TOKEN_ID": "keep the table that the publisher means; ids decide what is generated",
     "SPECIAL_TOKEN_ADDED": (

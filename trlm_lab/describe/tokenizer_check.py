@@ -13,7 +13,7 @@ from typing import Any
 
 from trlm_lab.base import strict_json
 from trlm_lab.base.config_bounds import shown
-from trlm_lab.describe.erased_tokens import erased_tokens
+from trlm_lab.describe.added_token_forms import added_token_forms
 from trlm_lab.describe.receipt import ERROR, NOTE, ConflictFinding
 from trlm_lab.describe.tokenizer_stages import stage_problems
 from trlm_lab.describe.vocabulary import Vocabulary, is_id, vocabulary
@@ -45,7 +45,7 @@ def tokenizer_findings(row: dict[str, Any], name: str) -> list[ConflictFinding]:
     if not rows:
         rows += _model_problems(model, vocab)
         rows += _loaded_otherwise(row, vocab)
-        rows += [one for _, one in zip(range(_MOST_NAMED), erased_tokens(row), strict=False)]
+        rows += [one for _, one in zip(range(_MOST_NAMED), added_token_forms(row), strict=False)]
     rows += stage_problems(row, vocab)
     findings = [ConflictFinding(c, f"{name}#{p}", d, field="tokenizer") for c, p, d in rows]
     # Where a rule is broken, ids are missing for that reason.

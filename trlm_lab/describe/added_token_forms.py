@@ -1,4 +1,7 @@
-"""Added tokens of which the normalizer leaves nothing: the source cuts every text at them."""
+"""Added tokens without a normalized form of their own.
+
+Of one that the normalizer erases, the source cuts every text; of two with one form it takes any.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from trlm_lab.text.pattern_nodes import Node, Repeat, children
 from trlm_lab.text.reading_stages import read_normalizer
 
 
-def erased_tokens(row: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+def added_token_forms(row: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Code, place and detail of each; nothing for a normalizer that is not built here."""
     tokens = [
         (index, token["content"])
@@ -20,13 +23,18 @@ def erased_tokens(row: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
         if token.get("normalized") is True and token["content"]
     ]
     stages = _normalizers(row) if tokens else []
+    seen: dict[str, str] = {}
     for index, content in tokens if stages else ():
         piece = Aligned.whole(content)
         for stage in stages:
             piece = stage.apply(piece)
+        other = seen.setdefault(piece.text, content)
         if not piece.text:
             detail = f"the normalizer leaves nothing of {content!r}, which is to be normalized"
             yield "ADDED_TOKEN_ERASED", f"/added_tokens/{index}/content", detail
+        elif other != content:
+            detail = f"the normalizer makes one text, {piece.text!r}, of {other!r} and {content!r}"
+            yield "ADDED_TOKEN_AMBIGUOUS", f"/added_tokens/{index}/content", detail
 
 
 def _normalizers(row: dict[str, Any]) -> list[Normalizer]:
