@@ -10,11 +10,16 @@ import pytest
 
 from tests.text.components import ADDED, TEMPLATE, byte_level
 from tests.text.constructed import byte_bpe, document
+from tests.text.ggml import made_vocabulary
 from tests.text.sentencepiece.made_models import model
 from trlm_lab.base import canon
 from trlm_lab.base.records.tokenizer_profile import TokenizerProfile
 from trlm_lab.flows.cli.app import run
+from trlm_lab.flows.tokenizer_profiles import profile_of_file
+from trlm_lab.flows.tokenizer_requests import TokenizerFile
 from trlm_lab.flows.tokenizer_vectors import unpacked
+from trlm_lab.text.ggml import read_gguf_tokenizer
+from trlm_lab.text.tok2 import read_tok2, write_tok2
 
 Capture = pytest.CaptureFixture[str]
 
@@ -66,6 +71,15 @@ def test_sentencepiece_models(capsys: Capture, tmp_path: Path, kind: str) -> Non
     for engine in ("python", "sentencepiece"):
         judged = answer(capsys, "check-vectors", str(out), "--engine", engine)
         assert judged["agree"] == row["vectors"] > 1000
+
+
+def test_a_compiled_tokenizer_follows_the_library_that_it_came_from() -> None:
+    """Of a GGUF file: llama.cpp, whichever file it is read from."""
+    tokenizer = read_gguf_tokenizer(made_vocabulary.byte_level("gpt-2"))
+    compiled = read_tok2(write_tok2(tokenizer)).tokenizer
+    found = profile_of_file(TokenizerFile(Path("x.tok2"), "TOK2"), compiled)
+    assert found == profile_of_file(TokenizerFile(Path("x.gguf"), "GGUF"), tokenizer)
+    assert found.source.startswith("llama.cpp")
 
 
 def test_missing_file(capsys: Capture, tmp_path: Path) -> None:

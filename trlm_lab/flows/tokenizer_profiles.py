@@ -75,5 +75,7 @@ def profile_of_file(file: TokenizerFile, tokenizer: AnyTokenizer) -> TokenizerPr
     """The profile of a tokenizer that was read from a file."""
     if isinstance(tokenizer, SentencePieceTokenizer):
         return sentencepiece_profile(tokenizer)
-    source, unicode = _FOLLOWED.get(file.kind, (ENGINE, UNICODE))
+    # Only tokenizers of GGUF files have a search of their own for added tokens, compiled ones too.
+    kind = "GGUF" if tokenizer.given else file.kind
+    source, unicode = _FOLLOWED.get(kind, (ENGINE, UNICODE))
     return profile_of(tokenizer, source=source, unicode=unicode)

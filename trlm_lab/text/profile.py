@@ -18,12 +18,13 @@ from trlm_lab.base.records.tokenizer_profile import (
     TokenizerProfile,
     WhiteSpaceRow,
 )
-from trlm_lab.errors import UnknownTokenMissingError
+from trlm_lab.errors import PatternUnsupportedError, UnknownTokenMissingError
 from trlm_lab.text import decoders, normalizers, pre_tokenizers
 from trlm_lab.text.added_tokens import border_sets
 from trlm_lab.text.byte_chars import CHARS
 from trlm_lab.text.decoded import MODES
 from trlm_lab.text.described import parameters, scalars_sha256, stage_profile, table_sha256
+from trlm_lab.text.ggml.compiled import portable
 from trlm_lab.text.models.bpe import Bpe
 from trlm_lab.text.models.unigram import UNKNOWN_PENALTY, Unigram
 from trlm_lab.text.models.words import WordLevel, WordPiece
@@ -124,7 +125,15 @@ def profile_of(
 
 
 def _stages(components: tuple[Component, ...]) -> tuple[Any, ...]:
-    return tuple(stage_profile(one.stage) for one in components)
+    return tuple(stage_profile(_compiled(one.stage)) for one in components)
+
+
+def _compiled(stage: Any) -> Any:
+    """A stage as TOK2 has it, with the sets that it goes by; as it is where TOK2 cannot have it."""
+    try:
+        return portable(stage)
+    except PatternUnsupportedError:
+        return stage
 
 
 def _model(model: Any) -> ModelProfile:

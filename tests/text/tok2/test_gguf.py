@@ -21,6 +21,7 @@ from trlm_lab.text.ggml.compiled import cuts_of, words_of
 from trlm_lab.text.ggml.pre_names import PATTERNS
 from trlm_lab.text.ggml.splitting import GgmlSplit
 from trlm_lab.text.ggml.words import GgmlWords
+from trlm_lab.text.profile import profile_of
 from trlm_lab.text.tok2 import read_tok2, write_tok2
 
 K = "tokenizer.ggml."
@@ -51,6 +52,19 @@ def compiled(name: str) -> bytes:
 def texts(seed: int) -> list[str]:
     draw = random.Random(seed)
     return [*CORPUS, *("".join(draw.choices(PARTS, k=draw.randrange(1, 20))) for _ in range(60))]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_profile_stays(name: str) -> None:
+    """Patterns and words are pinned by the sets that they go by, compiled or not."""
+    found = read_tok2(compiled(name)).tokenizer
+    assert profile_of(found) == profile_of(reference(name))
+
+
+def test_the_profile_shows_the_pattern() -> None:
+    one, other = (reference(name) for name in ("gpt-2", "llama-bpe"))
+    changed = replace(one, pre_tokenizers=other.pre_tokenizers)
+    assert profile_of(one).profile_id != profile_of(changed).profile_id
 
 
 @pytest.mark.parametrize("name", NAMES)

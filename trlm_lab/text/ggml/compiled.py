@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
 from trlm_lab.errors import PatternUnsupportedError
 from trlm_lab.text.aligned import Aligned
@@ -217,6 +218,17 @@ class WordCuts:
             else:
                 words[-1].append(place)
         return [clean.kept(word).prefixed(PHANTOM) for word in words if word]
+
+
+def portable(stage: Any) -> Any:
+    """A stage without tables of its own, where the reference has one with tables.
+
+    Raises:
+        PatternUnsupportedError: as `cuts_of`.
+    """
+    if isinstance(stage, GgmlSplit):
+        return cuts_of(stage)
+    return words_of(stage) if isinstance(stage, GgmlWords) else stage
 
 
 def words_of(stage: GgmlWords) -> WordCuts:

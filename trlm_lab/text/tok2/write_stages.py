@@ -8,9 +8,7 @@ from typing import Any
 
 from trlm_lab.errors import Tok2CompileError
 from trlm_lab.text.added_tokens import border_sets
-from trlm_lab.text.ggml.compiled import cuts_of, words_of
-from trlm_lab.text.ggml.splitting import GgmlSplit
-from trlm_lab.text.ggml.words import GgmlWords
+from trlm_lab.text.ggml.compiled import portable
 from trlm_lab.text.post_processors import Template
 from trlm_lab.text.records import Token
 from trlm_lab.text.tok2.numbers import (
@@ -57,15 +55,8 @@ def stages_bytes(tokenizer: Compilable, pools: Pools) -> bytes:
     return head + rows + b"".join(_piece(piece, pools) for piece in pieces)
 
 
-def _portable(stage: Any) -> Any:
-    """A stage without tables of its own, where the reference has one with tables."""
-    if isinstance(stage, GgmlSplit):
-        return cuts_of(stage)
-    return words_of(stage) if isinstance(stage, GgmlWords) else stage
-
-
 def _stage(one: Component, pools: Pools, pieces: int) -> bytes:
-    stage = _portable(one.stage)
+    stage = portable(one.stage)
     kind = BY_STAGE.get(type(stage))
     if kind is None:
         name = type(one.stage).__name__
