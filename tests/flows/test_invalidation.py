@@ -8,6 +8,7 @@ from tests.flows.conftest import SmallRun
 from tests.receipts.nodes import grow
 from trlm_lab.base.interfaces import Subject
 from trlm_lab.base.records import Case, CaseSuite
+from trlm_lab.compare import COMPARATOR
 from trlm_lab.errors import NothingChangedError
 from trlm_lab.flows.engines import runner
 from trlm_lab.flows.execution import Task, run_task
@@ -110,3 +111,9 @@ def test_the_store_still_verifies_after_looking(small_run: SmallRun) -> None:
     before = set(ReceiptStore(small_run.out))
     stale_rows(small_run.out, ["artifact"])
     assert set(ReceiptStore(small_run.out)) == before
+
+
+def test_another_comparator_spares_every_run(small_run: SmallRun) -> None:
+    kinds = invalid(small_run, f"comparison:{COMPARATOR}")
+    assert {"promotion", "report"} <= set(kinds)
+    assert not {"trace", "oracle_run", "artifact", "tolerance_policy"} & set(kinds)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.records import EngineIdentity
 from trlm_lab.base.records.outcome import worst
+from trlm_lab.compare import COMPARATOR
 from trlm_lab.flows.execution import engine_nodes
 from trlm_lab.flows.store_directory import seal_alone
 from trlm_lab.golden import SCHEMA, Golden
@@ -50,6 +51,7 @@ def record_judgement(
     node = store.add(
         "comparison",
         {
+            "comparator": COMPARATOR,
             "artifact_sha256": None if artifact is None else file_sha256(artifact),
             "outcome": worst([v.mismatch.verdict for v in verdicts]).value,
             "verdicts_blob": store.put_value([v.row() for v in verdicts]),

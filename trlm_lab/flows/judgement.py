@@ -7,7 +7,7 @@ from typing import Any
 
 from trlm_lab.base.records import FAULTS, Comparison, Mismatch
 from trlm_lab.bisection.answer import NO_BOUNDARY
-from trlm_lab.compare import ExactTable, exact_equality, first_element
+from trlm_lab.compare import COMPARATOR, ExactTable, exact_equality, first_element
 from trlm_lab.flows.calibration import Calibrated
 from trlm_lab.flows.conditioning import Conditioning
 from trlm_lab.flows.execution import Ran
@@ -42,6 +42,7 @@ def judge(
     node = ws.store.add(
         "comparison",
         {
+            "comparator": COMPARATOR,
             "comparison_id": comparison.comparison_id,
             "comparison_blob": ws.store.put_value(comparison.to_map()),
             "outcome": comparison.outcome.value,
@@ -115,6 +116,7 @@ def exactness(ws: Workspace, label: str, runs: list[Ran]) -> Exactness:
     node = ws.store.add(
         "comparison",
         {
+            "comparator": COMPARATOR,
             "artifact": label,
             "outcome": table.outcome.value,
             "engines": list(table.engines),

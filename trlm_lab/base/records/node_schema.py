@@ -210,6 +210,7 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
     "comparison": (
         Shape(
             {
+                "comparator": "text",
                 "comparison_id": ID,
                 "comparison_blob": BLOB,
                 "outcome": "outcome",
@@ -221,6 +222,7 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
         ),
         Shape(
             {
+                "comparator": "text",
                 "artifact": "text",
                 "outcome": "outcome",
                 "engines": "texts",
@@ -233,7 +235,12 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
         # By golden containers: no oracle or policy is there to rest on, and a source only where an
         # engine ran a model directory.
         Shape(
-            {"artifact_sha256": "sha256-or-null", "outcome": "outcome", "verdicts_blob": BLOB},
+            {
+                "comparator": "text",
+                "artifact_sha256": "sha256-or-null",
+                "outcome": "outcome",
+                "verdicts_blob": BLOB,
+            },
             "runtime_build engine_profile effective_config? case+",
         ),
     ),
