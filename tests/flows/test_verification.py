@@ -205,7 +205,12 @@ def test_a_reviewed_file_that_nothing_rests_on(forger: Forger, facts: dict[str, 
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("licence_decision", b"{}"),
+        (
+            "licence_decision",
+            b'{"schema": "trlm.licence_decision.v2", "source": "hf:a/b", "spdx": "MIT",'
+            b' "texts": [], "cards": [], "decision": "accepted", "redistribution": "with it",'
+            b' "attribution": "named", "reviewer": "Ada"}',
+        ),
         (
             "tree_profile",
             b'{"schema": "trlm.tree_profile.v1", "exceptions":'
