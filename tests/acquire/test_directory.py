@@ -227,7 +227,13 @@ def test_a_source_whose_files_are_others_at_the_end_is_refused(model: Path, name
 
 def test_a_clone_that_is_used_meanwhile_is_the_same_source(model: Path) -> None:
     (model / ".git").mkdir()
-    acquire(str(model), progress=lambda *_: (model / ".git" / "index").write_bytes(b"x") and None)
+
+    def used(what: str, count: int, total: int) -> None:
+        (model / ".git" / "index").write_bytes(b"x")
+
+    made = acquire(str(model), progress=used)
+    assert (model / ".git" / "index").exists()
+    assert acquire(str(model)).snapshot_id == made.snapshot_id
 
 
 def test_a_gguf_file_that_was_put_back_is_refused(small_gguf: Callable[..., SmallGguf]) -> None:

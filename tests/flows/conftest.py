@@ -1,5 +1,6 @@
 """What the tests of flows share: a whole run on the small model, a forger of it, `trlm op`."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,3 +86,21 @@ def serve(tmp_path: Path) -> Serve:
             return {key: out[key] for key in out.files}
 
     return call
+
+
+@pytest.fixture
+def unmatched(tmp_path: Path) -> Path:
+    """A resolution that settles nothing of any source."""
+    row = {
+        "schema": "trlm.resolution.v1",
+        "conflict_id": "ab" * 32,
+        "code": "EOS_CONFLICT",
+        "field": "eos_token_id",
+        "kind": "normative_choice",
+        "value": [2],
+        "reviewer": "A. Reviewer",
+        "deviation": "Nothing here is in need of it.",
+    }
+    path = tmp_path / "resolution.json"
+    path.write_text(json.dumps(row))
+    return path

@@ -91,22 +91,14 @@ def test_a_conflict_that_the_framework_alone_shows_can_be_settled(
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_resolution_of_something_else_stops_it(
-    name: str, raw_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str,
+    raw_model: Path,
+    unmatched: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    row = {
-        "schema": "trlm.resolution.v1",
-        "conflict_id": "ab" * 32,
-        "code": "EOS_CONFLICT",
-        "field": "eos_token_id",
-        "kind": "normative_choice",
-        "value": [2],
-        "reviewer": "A. Reviewer",
-        "deviation": "Nothing here is in need of it.",
-    }
-    file = tmp_path / "r.json"
-    file.write_text(json.dumps(row))
     command, out = words(name, raw_model, tmp_path)
-    assert run([*command, "--resolution", str(file)]) == 3
+    assert run([*command, "--resolution", str(unmatched)]) == 3
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "RESOLUTION_UNMATCHED"
     assert not out.parent.exists()
 

@@ -25,24 +25,6 @@ PLAN = RunPlan(source="synthetic:llama-small", judged="small-judged",
                calibration="small-calibration", exact=("reference",))  # fmt: skip
 
 
-@pytest.fixture
-def unmatched(tmp_path: Path) -> Path:
-    """A resolution that settles nothing of any source."""
-    row = {
-        "schema": "trlm.resolution.v1",
-        "conflict_id": "ab" * 32,
-        "code": "EOS_CONFLICT",
-        "field": "eos_token_id",
-        "kind": "normative_choice",
-        "value": [2],
-        "reviewer": "A. Reviewer",
-        "deviation": "Nothing here is in need of it.",
-    }
-    path = tmp_path / "resolution.json"
-    path.write_text(json.dumps(row))
-    return path
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
