@@ -96,9 +96,21 @@ def test_marks_are_counted_and_nothing_is_parsed_above_them() -> None:
         strict_json.loads(b"no JSON,,,,,,,", marks=6)
 
 
-def test_too_deep_is_said_in_words() -> None:
+@pytest.mark.parametrize("unit", [(b"[", b"", b"]"), (b'{"a":', b"1", b"}")], ids=["list", "map"])
+@pytest.mark.parametrize("levels", [strict_json.MAX_JSON_DEPTH + 1, 5_000, 200_000])
+def test_too_deep_is_said_in_words(unit: tuple[bytes, bytes, bytes], levels: int) -> None:
+    """On every Python: newer ones parse deeper than older ones, and deeper than others can walk."""
+    opening, leaf, closing = unit
     with pytest.raises(JsonError, match="it is nested too deep"):
-        strict_json.loads(b"[" * 5000 + b"]" * 5000)
+        strict_json.loads(opening * levels + leaf + closing * levels)
+
+
+def test_the_deepest_document_is_read() -> None:
+    levels = strict_json.MAX_JSON_DEPTH
+    value = strict_json.loads(b"[" * levels + b"]" * levels)
+    for _ in range(levels - 1):
+        (value,) = value
+    assert value == []
 
 
 @pytest.mark.parametrize(("text", "value"), [("-0", -0.0), ("0", 0), ("[-0, 0]", [-0.0, 0])])

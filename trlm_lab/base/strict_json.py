@@ -18,6 +18,9 @@ MAX_JSON_BYTES = 40 << 20
 #: Commas, colons, brackets and braces that open: what parsing costs in time and memory, since a
 #: value of two bytes takes seventy when parsed. Gemma 3's file has 2.2 million.
 MAX_JSON_MARKS = 3_000_000
+#: Lists and objects within each other; a tokenizer.json has eight. Python's own bound differs by
+#: version and by how deep its caller stands.
+MAX_JSON_DEPTH = 500
 
 
 class _Repeated(ValueError):
@@ -84,8 +87,8 @@ def scan(data: bytes, *, where: str = "", marks: int = MAX_JSON_MARKS) -> tuple[
         marks: the most commas, colons, brackets and braces that are read, those in texts included.
 
     Raises:
-        JsonError: no UTF-8, no JSON, too many values, nested too deep (about 1,000 levels), or a
-            number or text out of range.
+        JsonError: no UTF-8, no JSON, too many values, nested too deep, or a number or text out of
+            range.
         JsonDuplicateKeyError: an object repeats a key, even when spelled with other escapes.
     """
     found = sum(map(data.count, (b",", b":", b"[", b"{")))
@@ -97,6 +100,8 @@ def scan(data: bytes, *, where: str = "", marks: int = MAX_JSON_MARKS) -> tuple[
         decoder = _SIGNED_ZEROS if "-0" in text else _DECODER
         value, end = decoder.raw_decode(text, len(text) - len(text.lstrip(" \t\r\n")))
         _require_whole_pairs(text, where)
+        if data.count(b"[") + data.count(b"{") > MAX_JSON_DEPTH:
+            _require_shallow(value)
     except _Repeated as error:
         raise JsonDuplicateKeyError(where=where, key=error.args[0]) from error
     except RecursionError as error:
@@ -107,6 +112,21 @@ def scan(data: bytes, *, where: str = "", marks: int = MAX_JSON_MARKS) -> tuple[
         # Left are our own, and Python's word on integers, which speaks to its programmers.
         raise JsonError(where=where, detail=_long_integer(text) or str(error)) from error
     return value, text[end:]
+
+
+def _require_shallow(value: Any) -> None:
+    """Level by level, since a deep document is no place for recursion.
+
+    Raises:
+        ValueError: lists and objects stand within each other beyond the limit.
+    """
+    level: list[Any] = [[value]]
+    for _ in range(MAX_JSON_DEPTH + 1):
+        held = (row.values() if isinstance(row, dict) else row for row in level)
+        level = [v for row in held for v in row if isinstance(v, dict | list)]
+        if not level:
+            return
+    raise ValueError(f"it is nested too deep: more than {MAX_JSON_DEPTH} lists and objects")
 
 
 def _long_integer(text: str) -> str:
