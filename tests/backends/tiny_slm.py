@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.plain_llama import plain_llama
 from trlm_lab.base import canon
 from trlm_lab.base.bits import bits_of
 from trlm_lab.base.records import EffectiveConfig
@@ -29,14 +30,15 @@ def tiny_config(**changes: object) -> EffectiveConfig:
     exponents = np.arange(0, head_dim, 2, dtype=np.float32) / np.float32(head_dim)
     frequencies = np.float32(1) / np.power(np.float32(theta), exponents, dtype=np.float32)
     base = EffectiveConfig(
-        model_type="llama", vocab_size=67, hidden_size=36, intermediate_size=90,
+        **plain_llama(2), vocab_size=67, hidden_size=36, intermediate_size=90,
         num_hidden_layers=2, num_attention_heads=6, num_key_value_heads=2, head_dim=head_dim,
         max_position_embeddings=64, rms_norm_eps=float(np.float32(1e-5)), rope_theta=theta,
-        rope_inv_freq=tuple(float(f) for f in frequencies), rope_order="half_split",
-        attention_scale=float(np.float32(head_dim**-0.5)), hidden_act="silu",
-        tie_word_embeddings=True, attention_bias=False, mlp_bias=False, bos_token_id=1,
+        rope_inv_freq=tuple(float(f) for f in frequencies),
+        attention_scale=float(np.float32(head_dim**-0.5)), tie_word_embeddings=True, bos_token_id=1,
         eos_token_id=(2,), pad_token_id=None, unk_token_id=0,
     )  # fmt: skip
+    if "num_hidden_layers" in changes and "layer_types" not in changes:
+        changes["layer_types"] = ("full_attention",) * int(changes["num_hidden_layers"])  # type: ignore[call-overload]
     return replace(base, **changes)  # type: ignore[arg-type]
 
 

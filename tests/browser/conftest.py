@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.plain_llama import plain_llama
 from trlm_lab.backends.browser import ChromiumRunner, ChromiumSession
 from trlm_lab.base.interfaces import Runner, Subject
+from trlm_lab.base.model_parts import EMBEDDING, HEAD, model_tensors
 from trlm_lab.base.records import EffectiveConfig
-from trlm_lab.pack.llama_tensors import EMBEDDING, HEAD, llama_tensors
-from trlm_lab.slm.numbers import DType
+from trlm_lab.slm.numbers import DType, Role
 from trlm_lab.slm.plan import TensorSpec
 from trlm_lab.slm.write import assemble
 
@@ -20,20 +21,19 @@ VOCAB, HIDDEN, LAYERS, HEADS, KV_HEADS, HEAD_DIM, FFN = 70, 32, 2, 4, 2, 8, 48
 def _config() -> EffectiveConfig:
     frequencies = tuple(float(np.float32(10000.0 ** (-i / 4))) for i in range(HEAD_DIM // 2))
     return EffectiveConfig(
-        model_type="llama", vocab_size=VOCAB, hidden_size=HIDDEN, intermediate_size=FFN,
+        **plain_llama(LAYERS), vocab_size=VOCAB, hidden_size=HIDDEN, intermediate_size=FFN,
         num_hidden_layers=LAYERS, num_attention_heads=HEADS, num_key_value_heads=KV_HEADS,
         head_dim=HEAD_DIM, max_position_embeddings=64, rms_norm_eps=float(np.float32(1e-5)),
-        rope_theta=10000.0, rope_inv_freq=frequencies, rope_order="half_split",
-        attention_scale=float(np.float32(HEAD_DIM**-0.5)), hidden_act="silu",
-        tie_word_embeddings=True, attention_bias=False, mlp_bias=False, bos_token_id=1,
+        rope_theta=10000.0, rope_inv_freq=frequencies,
+        attention_scale=float(np.float32(HEAD_DIM**-0.5)), tie_word_embeddings=True, bos_token_id=1,
         eos_token_id=(2,), pad_token_id=2, unk_token_id=0,
     )  # fmt: skip
 
 
 def _specs() -> list[TensorSpec]:
     return [
-        TensorSpec(t.name, t.role, DType.f32, t.shape, EMBEDDING if t.name == HEAD else None)
-        for t in llama_tensors(_config())
+        TensorSpec(t.name, Role[t.role], DType.f32, t.shape, EMBEDDING if t.name == HEAD else None)
+        for t in model_tensors(_config())
     ]
 
 

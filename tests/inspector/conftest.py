@@ -5,15 +5,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.plain_llama import plain_llama
+from trlm_lab.base.model_parts import EMBEDDING, HEAD, model_tensors
 from trlm_lab.base.records import EffectiveConfig
-from trlm_lab.pack.llama_tensors import EMBEDDING, HEAD, llama_tensors
 from trlm_lab.quant import FORMATS
-from trlm_lab.slm.numbers import DType
+from trlm_lab.slm.numbers import DType, Role
 from trlm_lab.slm.plan import TensorSpec
 from trlm_lab.slm.write import assemble
 
 CONFIG = EffectiveConfig(
-    model_type="llama",
+    **plain_llama(1),
     vocab_size=6,
     hidden_size=8,
     intermediate_size=12,
@@ -25,12 +26,8 @@ CONFIG = EffectiveConfig(
     rms_norm_eps=float(np.float32(1e-5)),
     rope_theta=10000.0,
     rope_inv_freq=(1.0, float(np.float32(0.01))),
-    rope_order="half_split",
     attention_scale=0.5,
-    hidden_act="silu",
     tie_word_embeddings=True,
-    attention_bias=False,
-    mlp_bias=False,
     bos_token_id=1,
     eos_token_id=(2,),
     pad_token_id=None,
@@ -45,10 +42,10 @@ def built(
     """The artifact; `spoil` maps a tensor's last name part to a function over (data, scales)."""
     rng = np.random.default_rng(5)
     specs, payloads = [], {}
-    for t in llama_tensors(CONFIG):
+    for t in model_tensors(CONFIG):
         dtype = quant if len(t.shape) == 2 else DType.f32
         alias = EMBEDDING if t.name == HEAD else None
-        specs.append(TensorSpec(t.name, t.role, dtype, t.shape, alias))
+        specs.append(TensorSpec(t.name, Role[t.role], dtype, t.shape, alias))
         values = rng.standard_normal(t.shape).astype(np.float32)
         planes = (
             FORMATS["q8_r128"].quantize(values)

@@ -10,8 +10,9 @@ import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
+from tests.plain_llama import plain_llama
+from trlm_lab.base.model_parts import EMBEDDING, HEAD, model_tensors
 from trlm_lab.base.records import EffectiveConfig
-from trlm_lab.pack.llama_tensors import EMBEDDING, HEAD, llama_tensors
 
 Weights = dict[str, NDArray[Any]]
 
@@ -19,7 +20,7 @@ Weights = dict[str, NDArray[Any]]
 def tiny_config(**changes: Any) -> EffectiveConfig:
     """Hidden 96 and ffn 200: rows with half a group and with padding."""
     row: dict[str, Any] = {
-        "model_type": "llama",
+        **plain_llama(2),
         "vocab_size": 50,
         "hidden_size": 96,
         "intermediate_size": 200,
@@ -31,18 +32,17 @@ def tiny_config(**changes: Any) -> EffectiveConfig:
         "rms_norm_eps": float(np.float32(1e-5)),
         "rope_theta": 10000.0,
         "rope_inv_freq": tuple(float(np.float32(10000.0 ** (-i / 8))) for i in range(8)),
-        "rope_order": "half_split",
         "attention_scale": 0.25,
-        "hidden_act": "silu",
         "tie_word_embeddings": True,
-        "attention_bias": False,
-        "mlp_bias": False,
         "bos_token_id": 1,
         "eos_token_id": (2,),
         "pad_token_id": 2,
         "unk_token_id": 0,
     }
-    return EffectiveConfig(**(row | changes))
+    row |= changes
+    if "num_hidden_layers" in changes and "layer_types" not in changes:
+        row["layer_types"] = ("full_attention",) * row["num_hidden_layers"]
+    return EffectiveConfig(**row)
 
 
 def tiny_weights(config: EffectiveConfig) -> Weights:
@@ -50,7 +50,7 @@ def tiny_weights(config: EffectiveConfig) -> Weights:
     rng = np.random.default_rng(7)
     weights = {
         t.name: (rng.standard_normal(t.shape) * 0.1).astype(np.float32)
-        for t in llama_tensors(config)
+        for t in model_tensors(config)
     }
     if config.tie_word_embeddings:
         del weights[HEAD]

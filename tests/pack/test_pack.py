@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from trlm_lab.base import canon
+from trlm_lab.base.model_parts import EMBEDDING, FINAL_NORM, HEAD
 from trlm_lab.base.records import Artifact, EffectiveConfig, Ledger, LedgerEntry
 from trlm_lab.pack import pack_snapshot, quant_profile_id
 from trlm_lab.pack.artifact_file import map_file
-from trlm_lab.pack.llama_tensors import EMBEDDING, FINAL_NORM, HEAD
 from trlm_lab.pack.weights import row_slices
 from trlm_lab.quant import FORMATS
 from trlm_lab.slm.numbers import DType, Role, TensorFlag

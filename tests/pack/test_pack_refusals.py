@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from trlm_lab.base.model_parts import EMBEDDING, FINAL_NORM, HEAD
 from trlm_lab.base.records import EffectiveConfig
 from trlm_lab.errors import (
     NonFiniteError,
@@ -14,13 +15,11 @@ from trlm_lab.errors import (
     PackSourceError,
     PackTiedHeadError,
     PackUnknownTensorError,
-    PackUnsupportedError,
     QuantNonFiniteError,
     SafetensorsTruncatedError,
     UnknownNameError,
 )
 from trlm_lab.pack import pack_snapshot
-from trlm_lab.pack.llama_tensors import EMBEDDING, FINAL_NORM, HEAD
 
 from .conftest import Snapshot, Weights, tiny_config
 
@@ -94,11 +93,6 @@ def test_pack_tied_head_error_other_dtype(
     head = weights[EMBEDDING].astype(np.float16)
     with pytest.raises(PackTiedHeadError):
         leaves_nothing(tmp_path, snapshot(weights | {HEAD: head}), config, "f32")
-
-
-def test_pack_unsupported_error(snapshot: Snapshot, weights: Weights, tmp_path: Path) -> None:
-    with pytest.raises(PackUnsupportedError, match="attention_bias"):
-        leaves_nothing(tmp_path, snapshot(weights), tiny_config(attention_bias=True), "f32")
 
 
 def test_pack_source_error(config: EffectiveConfig, tmp_path: Path) -> None:

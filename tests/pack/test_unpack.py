@@ -9,11 +9,11 @@ from safetensors.numpy import load_file
 
 from tests.q8_decoder import decode_q8_r128
 from trlm_lab.base.blobs import file_sha256
+from trlm_lab.base.model_parts import EMBEDDING, HEAD
 from trlm_lab.base.records import EffectiveConfig
 from trlm_lab.errors import PackSourceError, SlmHashError, SlmTruncatedError
 from trlm_lab.pack import derive_model_dir, pack_snapshot, unpack
 from trlm_lab.pack.artifact_file import map_file
-from trlm_lab.pack.llama_tensors import EMBEDDING, HEAD
 from trlm_lab.slm.read import open_slm
 
 from .conftest import Snapshot, Weights, tiny_config, tiny_weights

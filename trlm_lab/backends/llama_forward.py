@@ -73,7 +73,7 @@ class LlamaForward:
         for layer in range(config.num_hidden_layers):
             x = yield from self._layer(layer, x, chunk)
         weight = self.weights.vector(FINAL_NORM)
-        normed = ops.rms_norm("final_norm", x, weight, config.rms_norm_eps)
+        normed = ops.rms_norm("final_norm", x, weight, config.norm_eps)
         normed = yield from self._show("final_norm", normed)
         head = ops.project("logits", normed, self.weights.matrix(HEAD))
         logits = yield from self._show("logits", head)
@@ -98,7 +98,7 @@ class LlamaForward:
 
     def _norm(self, op: str, layer: int, x: Array) -> Observing:
         weight = self.weights.vector(tensor_name(op, layer))
-        y = self.operators_for(layer).rms_norm(op, x, weight, self.config.rms_norm_eps)
+        y = self.operators_for(layer).rms_norm(op, x, weight, self.config.norm_eps)
         return (yield from self._show(layer_checkpoint(layer, op), y))
 
     def _residual(self, op: str, layer: int, old: Array, new: Array) -> Observing:

@@ -49,6 +49,9 @@ CONFIG_BOUNDS: dict[str, Bound] = {
     "head_dim": Bound(2, 4096),
     "max_position_embeddings": Bound(1, 2**31 - 1),
     "rms_norm_eps": Bound(SMALLEST_NORMAL_F32, 1.0, whole=False),
+    "layer_norm_epsilon": Bound(SMALLEST_NORMAL_F32, 1.0, whole=False),
     "rope_theta": Bound(1.0, 1e12, whole=False),
+    "rope_local_base_freq": Bound(1.0, 1e12, whole=False),
+    "sliding_window": Bound(1, 2**31 - 1),
 }
 TOKEN_ID = Bound(0, 2**31 - 1)

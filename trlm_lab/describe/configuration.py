@@ -99,7 +99,8 @@ def _assembled(
                 raise SourceDisagreesError(
                     where="config.json", field=place, declared=stated, source=value
                 )
-    row["rope_inv_freq"] = tuple(row["rope_inv_freq"])
+    lists = ("rope_inv_freq", "rope_local_inv_freq", "layer_types")
+    row |= {name: tuple(row[name]) for name in lists}
     for role in ROLES:
         ids = receipt.chosen_ids.get(role, ())
         # All declarations of one role agree here; only the stop set may have several members.

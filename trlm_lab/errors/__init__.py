@@ -228,7 +228,6 @@ from trlm_lab.errors.pack import (
     PackSourceError,
     PackTiedHeadError,
     PackUnknownTensorError,
-    PackUnsupportedError,
 )
 from trlm_lab.errors.process import (
     CaseFileError,
@@ -531,7 +530,6 @@ __all__ = [
     "PackSourceError",
     "PackTiedHeadError",
     "PackUnknownTensorError",
-    "PackUnsupportedError",
     "PackageNotInstalledError",
     "PageMissingError",
     "PartMissingError",

@@ -51,11 +51,3 @@ class PackTiedHeadError(Refused):
     code = "PACK_TIED_HEAD"
     rule = "the configuration ties the head, yet {tensor!r} first differs at byte {byte}"
     fix = "set tie_word_embeddings to false, or drop the tensor, after asking the publisher"
-
-
-class PackUnsupportedError(Refused):
-    """A configuration with parts that the packer does not know yet."""
-
-    code = "PACK_UNSUPPORTED"
-    rule = "{detail}"
-    fix = "pack a model without these parts"

@@ -130,7 +130,7 @@ def lens_rows(run: Run, label: str, case: Case, *, last: int = 12) -> list[dict[
     start = max(0, len(case.token_ids) - last)
     for layer in range(config.num_hidden_layers):
         stream = view.read(case.case_id, f"layers.{layer}.output")[start:]
-        ids, shares = _likeliest(stream, norm, config.rms_norm_eps, matrix)
+        ids, shares = _likeliest(stream, norm, config.norm_eps, matrix)
         rows += [
             {"layer": layer, "position": start + i, "token_id": int(t), "probability": float(p)}
             for i, (t, p) in enumerate(zip(ids, shares, strict=True))

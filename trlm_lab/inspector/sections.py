@@ -109,7 +109,8 @@ def _compare(report: Report, header: dict[str, int], config: dict[str, Any], at:
         value = config.get(key)
         if type(value) is not int or value != header[name]:
             report.add("CONFIG", at, f"{key} is {value!r}, the header says {header[name]}")
-    for name, key in (("rope_theta", "rope_theta"), ("rms_eps", "rms_norm_eps")):
+    norm = "rms_norm_eps" if config.get("rms_norm_eps") is not None else "layer_norm_epsilon"
+    for name, key in (("rope_theta", "rope_theta"), ("rms_eps", norm)):
         value = config.get(key)
         if type(value) is not float or _float_bits(value) != header[name]:
             report.add("CONFIG", at, f"{key} is {value!r}, the header has {header[name]:08x}")

@@ -73,6 +73,7 @@ def source_defaults(model_dir: Path) -> SourceDefaults:
             *_shape_rows(source, model),
             *_rope_rows(source),
             *_operator_rows(source, model),
+            *_implied_rows(source, model),
             *_token_rows(source),
             *_generation_rows(model_dir, transformers),
         ]
@@ -164,6 +165,32 @@ def _operator_rows(source: _Source, model: Any) -> Iterator[Row]:
     )
     for name, value, thing, text in table:
         yield name, value, source.origin(name, thing, text)
+
+
+def _implied_rows(source: _Source, model: Any) -> Iterator[Row]:
+    """What the class of the family does and no field says."""
+    llama, layer = source.llama, model.model.layers[0]
+    block, norm = type(layer), type(layer.input_layernorm)
+    table: tuple[tuple[str, Any, Any, str], ...] = (
+        ("layer_norm_epsilon", None, norm, "self.variance_epsilon ="),
+        ("norm_unit_offset", False, norm, "self.weight *"),
+        ("norm_placement", "pre", block, "self.input_layernorm(hidden_states)"),
+        ("qk_norm", "none", type(layer.self_attn), "self.q_proj(hidden_states)"),
+        ("rope_attention_factor", 1.0, llama.LlamaRotaryEmbedding, "self.attention_scaling"),
+        ("rope_local_base_freq", None, llama.LlamaModel, "self.rotary_emb ="),
+        ("rope_local_inv_freq", [], llama.LlamaModel, "self.rotary_emb ="),
+        ("attn_logit_softcapping", None, llama.eager_attention_forward, "* scaling"),
+        ("final_logit_softcapping", None, llama.LlamaForCausalLM, "self.lm_head("),
+        ("sliding_window", None, llama.LlamaModel, "create_causal_mask("),
+        ("layer_types", ["full_attention"] * len(model.model.layers), llama.LlamaModel,
+         "create_causal_mask("),
+        ("mlp_gated", True, llama.LlamaMLP, "self.act_fn(self.gate_proj"),
+        ("embedding_scale", 1.0, llama.LlamaModel, "self.embed_tokens(input_ids)"),
+        ("attention_out_bias", layer.self_attn.o_proj.bias is not None, type(layer.self_attn),
+         "self.o_proj ="),
+    )  # fmt: skip
+    for name, value, thing, text in table:
+        yield name, value, source.place(thing, text)
 
 
 def _ids(value: Any) -> list[int]:

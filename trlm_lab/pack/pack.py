@@ -6,14 +6,14 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from trlm_lab.base.model_parts import EMBEDDING, HEAD, ModelTensor
 from trlm_lab.base.records import Artifact, EffectiveConfig, Ledger, LedgerEntry, Transform
 from trlm_lab.base.safetensors_header import TensorInfo
 from trlm_lab.pack.artifact_file import ArtifactSink
-from trlm_lab.pack.llama_tensors import EMBEDDING, HEAD, ExpectedTensor
 from trlm_lab.pack.profiles import PROFILES, PackProfile, encoder, quant_profile_id
 from trlm_lab.pack.progress import Progress, silent
 from trlm_lab.pack.source import Weights, match_tensors, open_weights, widened
-from trlm_lab.slm.numbers import DType
+from trlm_lab.slm.numbers import DType, Role
 from trlm_lab.slm.plan import Placement, TensorSpec, plan_file
 
 
@@ -66,9 +66,10 @@ def pack_snapshot(
     return artifact, Ledger(tuple(entries), _exceptions(weights, config))
 
 
-def _spec(tensor: ExpectedTensor, profile: PackProfile, config: EffectiveConfig) -> TensorSpec:
+def _spec(tensor: ModelTensor, profile: PackProfile, config: EffectiveConfig) -> TensorSpec:
     alias = EMBEDDING if tensor.name == HEAD and config.tie_word_embeddings else None
-    return TensorSpec(tensor.name, tensor.role, profile.dtype_of(tensor.shape), tensor.shape, alias)
+    dtype = profile.dtype_of(tensor.shape)
+    return TensorSpec(tensor.name, Role[tensor.role], dtype, tensor.shape, alias)
 
 
 def _write(

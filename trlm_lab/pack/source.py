@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trlm_lab.base.model_parts import EMBEDDING, HEAD, ModelTensor, model_tensors
 from trlm_lab.base.records import EffectiveConfig
 from trlm_lab.base.safetensors_header import TensorInfo, read_header
 from trlm_lab.errors import (
@@ -20,7 +21,6 @@ from trlm_lab.errors import (
     PackTiedHeadError,
     PackUnknownTensorError,
 )
-from trlm_lab.pack.llama_tensors import EMBEDDING, HEAD, ExpectedTensor, llama_tensors
 
 WEIGHTS = "model.safetensors"
 #: Elements of one slice of rows (at least one row): 16 MB of float32.
@@ -69,16 +69,16 @@ def widened(values: NDArray[Any], dtype: str) -> NDArray[np.float32]:
     return values.astype(np.float32, copy=False)
 
 
-def match_tensors(weights: Weights, config: EffectiveConfig) -> list[ExpectedTensor]:
+def match_tensors(weights: Weights, config: EffectiveConfig) -> list[ModelTensor]:
     """The tensors to write, in file order; source and configuration explain each other fully.
 
     A tied head may be absent, or present if its bytes are the embedding's.
 
     Raises:
         PackUnknownTensorError, PackMissingTensorError, PackShapeError, PackDtypeError,
-        PackTiedHeadError, PackUnsupportedError: the first rule that is broken.
+        PackTiedHeadError: the first rule that is broken.
     """
-    expected = llama_tensors(config)
+    expected = model_tensors(config)
     where = weights.path.name
     unknown = sorted(set(weights.tensors) - {t.name for t in expected})
     if unknown:
@@ -101,7 +101,7 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:5]) + more
 
 
-def _check_tensor(where: str, expected: ExpectedTensor, info: TensorInfo) -> None:
+def _check_tensor(where: str, expected: ModelTensor, info: TensorInfo) -> None:
     if info.dtype not in SOURCE_TYPES:
         raise PackDtypeError(
             where=where, tensor=info.name, got=info.dtype, expected=", ".join(SOURCE_TYPES)

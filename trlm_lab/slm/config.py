@@ -24,14 +24,24 @@ SHAPE_KEYS: dict[str, str] = {
     "max_context_declared": "max_position_embeddings",
     "hidden": "hidden_size",
 }
-FLOAT_KEYS: dict[str, str] = {"rope_theta_bits": "rope_theta", "rms_eps_bits": "rms_norm_eps"}
+#: The header's field holds the epsilon of whichever norm the model has.
+FLOAT_KEYS: dict[str, tuple[str, ...]] = {
+    "rope_theta_bits": ("rope_theta",),
+    "rms_eps_bits": ("rms_norm_eps", "layer_norm_epsilon"),
+}
 ROPE_ORDERS = ("half_split", "interleaved", "none")
 
 
 def shape_fields(config: dict[str, Any]) -> dict[str, Any]:
     """The header's shape fields, from the configuration."""
     shapes: dict[str, Any] = {name: int(config[key]) for name, key in SHAPE_KEYS.items()}
-    return shapes | {name: bits_of(np.float32(config[key])) for name, key in FLOAT_KEYS.items()}
+    floats = {name: config[_given(config, keys)] for name, keys in FLOAT_KEYS.items()}
+    return shapes | {name: bits_of(np.float32(value)) for name, value in floats.items()}
+
+
+def _given(config: dict[str, Any], keys: tuple[str, ...]) -> str:
+    """The first key that is there and not null; else the first."""
+    return next((key for key in keys if config.get(key) is not None), keys[0])
 
 
 def read_config(window: Window, header: Header) -> dict[str, Any]:
@@ -56,7 +66,8 @@ def read_config(window: Window, header: Header) -> dict[str, Any]:
 
 
 def _check_agreement(window: Window, header: Header, config: dict[str, Any]) -> None:
-    for name, key in (SHAPE_KEYS | FLOAT_KEYS).items():
+    floats = {name: _given(config, keys) for name, keys in FLOAT_KEYS.items()}
+    for name, key in (SHAPE_KEYS | floats).items():
         wanted = float if name in FLOAT_KEYS else int
         value = config.get(key)
         if type(value) is not wanted:

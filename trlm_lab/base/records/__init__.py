@@ -9,7 +9,7 @@ from trlm_lab.base.records.comparison import (
     LogitMetrics,
     Metrics,
 )
-from trlm_lab.base.records.config import EffectiveConfig, SourceDefault, SourceDefaults
+from trlm_lab.base.records.config import EffectiveConfig
 from trlm_lab.base.records.engine import Availability, EngineIdentity
 from trlm_lab.base.records.inspection import (
     Finding,
@@ -25,6 +25,7 @@ from trlm_lab.base.records.node import Node
 from trlm_lab.base.records.outcome import FAULTS, SOUND, Outcome
 from trlm_lab.base.records.policy import PolicyEntry, TolerancePolicy
 from trlm_lab.base.records.snapshot import Pin, Snapshot, SourceFile
+from trlm_lab.base.records.source_defaults import SourceDefault, SourceDefaults
 from trlm_lab.base.records.trace import ArrayDigest, CaseTrace, Observation, TraceRecord
 
 __all__ = [

@@ -1,9 +1,7 @@
-"""The effective configuration that every engine reads, and the defaults the source supplied."""
+"""The effective configuration that every engine reads: nothing is left to an engine's defaults."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,62 +9,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trlm_lab.base import canon
-from trlm_lab.base.config_bounds import CONFIG_BOUNDS
 from trlm_lab.base.records.checks import require
-
-
-@dataclass(frozen=True)
-class SourceDefault:
-    """A value that the pinned source supplied, and where in the source it comes from."""
-
-    name: str
-    value: Any
-    origin: str
-
-
-@dataclass(frozen=True)
-class SourceDefaults:
-    """Values read out of the running source framework for one model (never re-implemented).
-
-    `framework` names package and version, e.g. "transformers 5.24.0, torch 2.13.0".
-    For the llama family `values` holds at least `rope_inv_freq` (float32 list), `head_dim`,
-    `attention_scale`, `rms_norm_eps`, `rope_theta`, and every key of the effective configuration.
-    """
-
-    framework: str
-    values: tuple[SourceDefault, ...]
-
-    def __getitem__(self, name: str) -> Any:
-        for default in self.values:
-            if default.name == name:
-                return default.value
-        raise KeyError(name)
-
-
-def _is_id(value: Any) -> bool:
-    return type(value) is int and value >= 0
-
-
-#: Whether a value has the type that a field of the configuration declares.
-_HAS_TYPE: dict[str, Callable[[Any], bool]] = {
-    "str": lambda v: isinstance(v, str),
-    "bool": lambda v: isinstance(v, bool),
-    "int": lambda v: type(v) is int,
-    "float": lambda v: isinstance(v, float),
-    "int | None": lambda v: v is None or _is_id(v),
-    "tuple[int, ...]": lambda v: isinstance(v, tuple) and all(map(_is_id, v)),
-    "tuple[float, ...]": lambda v: (
-        isinstance(v, tuple) and all(isinstance(x, float) and math.isfinite(x) for x in v)
-    ),
-}
+from trlm_lab.base.records.config_rules import check_rules, check_type
 
 
 @dataclass(frozen=True)
 class EffectiveConfig:
-    """Materialised configuration of a llama-family model; Hugging Face key names.
+    """Materialised configuration of a decoder; Hugging Face key names where it has the field.
 
-    Floats that the source uses as float32 are stored as the float32 value. `rope_inv_freq` are the
-    source's own E/2 float32 inverse frequencies; `rope_order` is `half_split` or `interleaved`.
+    Floats that the source uses as float32 are stored as the float32 value. What a family implies
+    stands here as a value of its own, so that an engine needs no table of families:
+
+    - `rms_norm_eps` or `layer_norm_epsilon`, exactly one of them, says which norm it is;
+      `norm_unit_offset` that the factor of an RMS norm is 1 + w.
+    - `norm_placement`: `pre` (before attention and before the MLP), `post` (behind each, before
+      the residual is added), `sandwich` (both).
+    - `qk_norm`: `none`, `head` (each head alone, E weights), `joined` (over all heads at once).
+    - `rope_order`: `half_split`, `interleaved`, or `none` with theta 0: then positions are learned
+      and added to the embedding. `rope_inv_freq` are the source's own float32 values; fewer than
+      E/2 rotate the first coordinates of a head only. `rope_attention_factor` multiplies cosine
+      and sine. `rope_local_inv_freq` (from `rope_local_base_freq`) rotate the sliding layers where
+      these have frequencies of their own; else the list is empty.
+    - `layer_types`: `full_attention` or `sliding_attention`, one a layer; in a sliding layer a
+      query sees the last `sliding_window` keys, its own among them.
+    - `hidden_act`: `silu`, `gelu_tanh`, `gelu_erf`; `mlp_gated` whether it multiplies a gate.
+    - `attention_bias` is of queries, keys and values, `attention_out_bias` of the projection
+      behind them, `mlp_bias` of all projections of the MLP.
+    - `attn_logit_softcapping`, `final_logit_softcapping`: cap * tanh(x / cap), null for none.
     """
 
     model_type: str
@@ -78,14 +47,28 @@ class EffectiveConfig:
     num_key_value_heads: int
     head_dim: int
     max_position_embeddings: int
-    rms_norm_eps: float
+    rms_norm_eps: float | None
+    layer_norm_epsilon: float | None
+    norm_unit_offset: bool
+    norm_placement: str
+    qk_norm: str
     rope_theta: float
     rope_inv_freq: tuple[float, ...]
     rope_order: str
+    rope_attention_factor: float
+    rope_local_base_freq: float | None
+    rope_local_inv_freq: tuple[float, ...]
     attention_scale: float
+    attn_logit_softcapping: float | None
+    final_logit_softcapping: float | None
+    sliding_window: int | None
+    layer_types: tuple[str, ...]
     hidden_act: str
+    mlp_gated: bool
+    embedding_scale: float
     tie_word_embeddings: bool
     attention_bias: bool
+    attention_out_bias: bool
     mlp_bias: bool
     bos_token_id: int | None
     eos_token_id: tuple[int, ...]
@@ -94,36 +77,31 @@ class EffectiveConfig:
 
     def __post_init__(self) -> None:
         for f in fields(self):
-            value, wanted = getattr(self, f.name), str(f.type)
-            require(_HAS_TYPE[wanted](value), f"config.{f.name}", f"{value!r} is no {wanted}")
-        for name in ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
-                     "num_attention_heads", "num_key_value_heads", "head_dim",
-                     "max_position_embeddings"):  # fmt: skip
-            problem = CONFIG_BOUNDS[name].problem(getattr(self, name))
-            require(not problem, f"config.{name}", problem)
-        groups = self.num_attention_heads % self.num_key_value_heads
-        require(groups == 0, "config.num_key_value_heads", "does not divide the query heads")
-        require(self.head_dim % 2 == 0, "config.head_dim", "is odd, RoPE pairs coordinates")
-        require(
-            len(self.rope_inv_freq) == self.head_dim // 2,
-            "config.rope_inv_freq",
-            f"{len(self.rope_inv_freq)} frequencies for head_dim {self.head_dim}",
-        )
-        for name in ("rms_norm_eps", "rope_theta", "attention_scale"):
-            value = getattr(self, name)
-            require(math.isfinite(value) and value > 0, f"config.{name}", f"{value} is not > 0")
-            # A value beyond float32 becomes infinite, which is not the value either.
-            with np.errstate(over="ignore"):
-                exact = float(np.float32(value)) == value
-            require(exact, f"config.{name}", "is no float32 value")
-        for name in ("rms_norm_eps", "rope_theta"):
-            problem = CONFIG_BOUNDS[name].problem(getattr(self, name))
-            require(not problem, f"config.{name}", problem)
+            check_type(f"config.{f.name}", str(f.type), getattr(self, f.name))
+        check_rules({f.name: getattr(self, f.name) for f in fields(self)})
+
+    @property
+    def norm_eps(self) -> float:
+        """Epsilon of every norm, a float32 value."""
+        found = self.layer_norm_epsilon if self.rms_norm_eps is None else self.rms_norm_eps
+        assert found is not None  # the rules want exactly one
+        return found
 
     @property
     def inv_freq(self) -> NDArray[np.float32]:
-        """Inverse frequencies, float32, shape (E/2,)."""
+        """Inverse frequencies of the full layers, float32, half the rotated coordinates."""
         return np.asarray(self.rope_inv_freq, dtype=np.float32)
+
+    def slides(self, layer: int) -> bool:
+        """Whether the layer sees only the last `sliding_window` keys."""
+        return self.layer_types[layer] == "sliding_attention"
+
+    def layer_inv_freq(self, layer: int) -> NDArray[np.float32]:
+        """Inverse frequencies of one layer; empty where positions are learned."""
+        local = self.slides(layer) and bool(self.rope_local_inv_freq)
+        return np.asarray(
+            self.rope_local_inv_freq if local else self.rope_inv_freq, dtype=np.float32
+        )
 
     @property
     def config_id(self) -> str:
