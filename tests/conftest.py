@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.skips import is_explained, lacking
+from tests.tiny_models import write_tiny
 from trlm_lab.base.interfaces import Runner
 from trlm_lab.flows.acquisition import Described, Source, acquire_source, describe_source
 from trlm_lab.flows.packing import Packed, pack_artifact
@@ -75,6 +76,17 @@ def smollm2_artifacts(workspace: Workspace, smollm2_source: Source) -> dict[str,
         quant: pack_artifact(workspace, smollm2_source, described, quant)
         for quant in ("f32", "q8_r128")
     }
+
+
+@pytest.fixture(scope="session")
+def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The random tiny model directory of a family, written once."""
+    root = tmp_path_factory.mktemp("tiny-models")
+
+    def directory(family: str) -> Path:
+        return root / family if (root / family).exists() else write_tiny(family, root / family)
+
+    return directory
 
 
 @pytest.fixture(scope="session")
