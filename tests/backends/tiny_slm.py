@@ -7,39 +7,29 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.plain_llama import plain_llama
+from tests.backends.tiny_families import family_fields
 from trlm_lab.base import canon
 from trlm_lab.base.bits import bits_of
+from trlm_lab.base.model_parts import ModelTensor, model_tensors
 from trlm_lab.base.records import EffectiveConfig
 
 F32 = NDArray[np.float32]
 PIECE = 1 << 20
 ROLES = ("other", "embedding", "q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj",
-         "down_proj", "attn_norm", "mlp_norm", "final_norm", "lm_head")  # fmt: skip
+         "down_proj", "attn_norm", "mlp_norm", "final_norm", "lm_head", "q_norm", "k_norm",
+         "post_attn_norm", "post_mlp_norm", "position_embedding", "q_proj_bias", "k_proj_bias",
+         "v_proj_bias", "o_proj_bias", "gate_proj_bias", "up_proj_bias", "down_proj_bias",
+         "attn_norm_bias", "mlp_norm_bias", "final_norm_bias")  # fmt: skip
 
 
-def tiny_config(**changes: object) -> EffectiveConfig:
-    """A llama of two layers whose sizes are all different and none is a multiple of 64."""
-    theta = 10000.0
-    head_dim = int(changes.get("head_dim", 10))  # type: ignore[call-overload]
-    exponents = np.arange(0, head_dim, 2, dtype=np.float32) / np.float32(head_dim)
-    frequencies = np.float32(1) / np.power(np.float32(theta), exponents, dtype=np.float32)
-    base = EffectiveConfig(
-        **plain_llama(2), vocab_size=67, hidden_size=36, intermediate_size=90,
-        num_hidden_layers=2, num_attention_heads=6, num_key_value_heads=2, head_dim=head_dim,
-        max_position_embeddings=64, rms_norm_eps=float(np.float32(1e-5)), rope_theta=theta,
-        rope_inv_freq=tuple(float(f) for f in frequencies),
-        attention_scale=float(np.float32(head_dim**-0.5)), tie_word_embeddings=True, bos_token_id=1,
-        eos_token_id=(2,), pad_token_id=None, unk_token_id=0,
-    )  # fmt: skip
-    if "num_hidden_layers" in changes and "layer_types" not in changes:
-        changes["layer_types"] = ("full_attention",) * int(changes["num_hidden_layers"])  # type: ignore[call-overload]
-    return replace(base, **changes)  # type: ignore[arg-type]
+def tiny_config(family: str = "llama", **changes: object) -> EffectiveConfig:
+    """A family's small model, whose sizes are all different and none is a multiple of 64."""
+    return EffectiveConfig(**family_fields(family, **changes))
 
 
 @dataclass(frozen=True)
@@ -52,34 +42,19 @@ class Weight:
 
 
 def tiny_weights(config: EffectiveConfig, seed: int = 7) -> list[Weight]:
-    """Seeded weights under their Hugging Face names."""
+    """Seeded weights of any configuration under their Hugging Face names."""
     rng = np.random.default_rng(seed)
-    D, F, E = config.hidden_size, config.intermediate_size, config.head_dim
-    HE, KE = config.num_attention_heads * E, config.num_key_value_heads * E
 
-    def matrix(rows: int, cols: int) -> F32:
-        return (rng.random((rows, cols), dtype=np.float32) - np.float32(0.5)) * np.float32(0.4)
+    def values(tensor: ModelTensor) -> F32 | None:
+        if tensor.role == "lm_head" and config.tie_word_embeddings:
+            return None
+        centred = rng.random(tensor.shape, dtype=np.float32) - np.float32(0.5)
+        if len(tensor.shape) == 2 or tensor.role.endswith("_bias"):
+            return np.asarray(centred * np.float32(0.4))
+        # The factor of a norm is near 1; where it is 1 + w, the weight is near 0.
+        return np.asarray(np.float32(not config.norm_unit_offset) + centred / np.float32(4))
 
-    def norm() -> F32:
-        return np.float32(1) + (rng.random(D, dtype=np.float32) - np.float32(0.5)) / np.float32(4)
-
-    weights = [Weight("model.embed_tokens.weight", "embedding", matrix(config.vocab_size, D))]
-    for i in range(config.num_hidden_layers):
-        p = f"model.layers.{i}."
-        weights += [
-            Weight(p + "input_layernorm.weight", "attn_norm", norm()),
-            Weight(p + "self_attn.q_proj.weight", "q_proj", matrix(HE, D)),
-            Weight(p + "self_attn.k_proj.weight", "k_proj", matrix(KE, D)),
-            Weight(p + "self_attn.v_proj.weight", "v_proj", matrix(KE, D)),
-            Weight(p + "self_attn.o_proj.weight", "o_proj", matrix(D, HE)),
-            Weight(p + "post_attention_layernorm.weight", "mlp_norm", norm()),
-            Weight(p + "mlp.gate_proj.weight", "gate_proj", matrix(F, D)),
-            Weight(p + "mlp.up_proj.weight", "up_proj", matrix(F, D)),
-            Weight(p + "mlp.down_proj.weight", "down_proj", matrix(D, F)),
-        ]
-    weights.append(Weight("model.norm.weight", "final_norm", norm()))
-    head = None if config.tie_word_embeddings else matrix(config.vocab_size, D)
-    return [*weights, Weight("lm_head.weight", "lm_head", head)]
+    return [Weight(t.name, t.role, values(t)) for t in model_tensors(config)]
 
 
 def quantize(values: F32) -> tuple[bytes, bytes]:
@@ -218,7 +193,7 @@ def write_slm(
         "<4s2HIIQ6I3I I QIHHQIIQIIQQQ32s32sQQQQ24x",
         b"SLM2", 2, 0, 256, 0, 0, c.vocab_size, c.num_hidden_layers, c.num_attention_heads,
         c.num_key_value_heads, c.head_dim, c.intermediate_size, c.max_position_embeddings,
-        bits_of(c.rope_theta), bits_of(c.rms_norm_eps), c.hidden_size, places["directory"],
+        bits_of(c.rope_theta), bits_of(c.norm_eps), c.hidden_size, places["directory"],
         len(rows), 128, 0, places["pieces"], len(pieces), len(strings), places["shards"], 1,
         len(encoded), places["tokenizer"], len(tokenizer), start + len(body), bytes(32),
         _merkle([hashlib.sha256(b"\0" + p).digest() for p in pieces]), 0, places["strings"],
