@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -27,20 +28,23 @@ def damage() -> str | None:
     """What is missing of the recorded packages, in words, or None."""
     for name in LIST.read_text(encoding="utf-8").split():
         try:
-            files = metadata.distribution(name).files
+            distribution = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             return f"the package {name} is gone"
-        if files is None:
+        # From 3.12 on `files` leaves out what is missing; the record itself names it.
+        record = distribution.read_text("RECORD")
+        if record is None:
             return f"the package {name} is half installed"
-        missing = next((f for f in files if not is_there(f)), None)
+        files = (row[0] for row in csv.reader(record.splitlines()) if row)
+        missing = next((f for f in files if not is_there(distribution, f)), None)
         if missing is not None:
             return f"the package {name} lacks {missing}"
     return None
 
 
-def is_there(file: metadata.PackagePath) -> bool:
+def is_there(distribution: metadata.Distribution, file: str) -> bool:
     """Whether a listed file exists; compiled caches come and go."""
-    return file.suffix == ".pyc" or Path(str(file.locate())).exists()
+    return file.endswith(".pyc") or Path(str(distribution.locate_file(file))).exists()
 
 
 def main(argument: str) -> int:
