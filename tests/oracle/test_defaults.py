@@ -15,8 +15,8 @@ import transformers
 
 from trlm_lab.base.records import EffectiveConfig, SourceDefaults
 from trlm_lab.errors import CaptureError, OracleModelError
-from trlm_lab.oracle import defaults as defaults_module
 from trlm_lab.oracle import source_defaults
+from trlm_lab.oracle.defaults.source import Source
 
 Alter = Callable[..., Path]
 
@@ -129,7 +129,7 @@ def test_generation_ids_are_kept_apart(model_dir: Path, altered_dir: Alter) -> N
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"model_type": "gpt2"}, "model_type is 'gpt2'"),
+        ({"model_type": "bert"}, "model_type is 'bert'"),
         ({"model_type": None}, "model_type is None"),
         ({"hidden_size": "wide"}, "hidden_size"),
         ({"hidden_size": 95}, "multiple"),
@@ -165,6 +165,6 @@ def test_a_broken_generation_file_is_refused(altered_dir: Alter) -> None:
 
 def test_a_line_that_the_source_no_longer_has_is_reported(model_dir: Path) -> None:
     config = transformers.LlamaConfig.from_pretrained(model_dir)
-    source = defaults_module._Source(model_dir, config, transformers)
+    source = Source(model_dir, config, transformers.LlamaForCausalLM(config))
     with pytest.raises(CaptureError, match="no longer holds 'no such text'"):
-        source.place(source.llama.LlamaMLP, "no such text")
+        source.place(type(source.mlp), "no such text")

@@ -6,7 +6,7 @@ all three are part of the engine's identity.
 """
 
 from trlm_lab.oracle.bench import CaptureBench, bench_capture
-from trlm_lab.oracle.defaults import source_defaults
+from trlm_lab.oracle.defaults import effective_config, source_defaults
 from trlm_lab.oracle.environment import environment_record
 from trlm_lab.oracle.faithful import Faithfulness, capture_is_faithful
 from trlm_lab.oracle.runner import TorchRunner
@@ -17,6 +17,7 @@ __all__ = [
     "TorchRunner",
     "bench_capture",
     "capture_is_faithful",
+    "effective_config",
     "environment_record",
     "source_defaults",
 ]

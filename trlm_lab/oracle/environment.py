@@ -17,6 +17,7 @@ from typing import Any
 from trlm_lab.base import canon
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.errors import OracleMissingError
+from trlm_lab.oracle.families import FAMILIES
 from trlm_lab.oracle.waiting import wait_passively
 
 #: Environment variables that reach the arithmetic; no other variable is looked at.
@@ -41,11 +42,12 @@ VARIABLES: tuple[str, ...] = (
 #: The source files whose arithmetic the oracle runs, below the transformers package.
 SOURCES: tuple[str, ...] = (
     "activations.py",
+    "cache_utils.py",
     "integrations/hub_kernels.py",
     "masking_utils.py",
     "modeling_rope_utils.py",
-    "models/llama/configuration_llama.py",
-    "models/llama/modeling_llama.py",
+    *(source for family in FAMILIES.values() for source in family.sources),
+    "pytorch_utils.py",
 )
 
 
@@ -75,8 +77,9 @@ def source_hashes() -> dict[str, str]:
 @cache
 def exporter_sha256() -> str:
     """Content id of the capture's own source files."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    return canon.content_id([[file.name, file_sha256(file)] for file in files])
+    room = Path(__file__).parent
+    files = sorted((file.relative_to(room).as_posix(), file) for file in room.rglob("*.py"))
+    return canon.content_id([[name, file_sha256(file)] for name, file in files])
 
 
 @cache

@@ -11,10 +11,10 @@ from typing import Any
 from trlm_lab.base import strict_json
 from trlm_lab.errors import OracleMissingError, OracleModelError, TrlmError
 from trlm_lab.oracle.environment import package_version
+from trlm_lab.oracle.families import FAMILIES
 from trlm_lab.oracle.waiting import wait_passively
 
-FAMILY = "llama"
-#: More layers than any published llama; the source would try to build whatever a file asks for.
+#: More layers than any published model; the source would try to build whatever a file asks for.
 MAX_LAYERS = 1024
 #: Characters kept of a foreign error.
 MAX_TEXT = 400
@@ -45,7 +45,7 @@ def quiet_framework() -> Iterator[Any]:
 
 
 def read_config(model_dir: Path, transformers: Any) -> Any:
-    """The live configuration object of a llama-family directory.
+    """The live configuration object of a directory of a known family.
 
     Raises:
         OracleModelError: no such file, another family, or values that the source refuses.
@@ -55,12 +55,13 @@ def read_config(model_dir: Path, transformers: Any) -> Any:
         declared = strict_json.load_object(path)
     except TrlmError as error:
         raise OracleModelError(where=str(path), detail=error.detail) from error
-    family = declared.get("model_type")
-    if family != FAMILY:
-        detail = f"model_type is {family!r}, this oracle captures {FAMILY!r}"
+    declared_type = declared.get("model_type")
+    if declared_type not in FAMILIES:
+        detail = f"model_type is {declared_type!r}, this oracle captures {', '.join(FAMILIES)}"
         raise OracleModelError(where=str(path), detail=detail)
     try:
-        config = transformers.LlamaConfig.from_pretrained(model_dir, local_files_only=True)
+        config_class = getattr(transformers, FAMILIES[declared_type].config_class)
+        config = config_class.from_pretrained(model_dir, local_files_only=True)
     except Exception as error:
         # The configuration class validates with errors of several libraries.
         raise OracleModelError(where=str(path), detail=one_line(error)) from error
@@ -82,7 +83,8 @@ def load_model(model_dir: Path) -> Any:
 
         config = read_config(model_dir, transformers)
         try:
-            model, info = transformers.LlamaForCausalLM.from_pretrained(
+            model_class = getattr(transformers, FAMILIES[config.model_type].model_class)
+            model, info = model_class.from_pretrained(
                 model_dir,
                 config=config,
                 dtype=torch.float32,
