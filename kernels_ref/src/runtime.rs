@@ -105,7 +105,9 @@ impl<'a> Runtime<'a> {
         let (cos, sin) = (&mut self.work.cos, &mut self.work.sin);
         for t in 0..tokens {
             let position = case.positions.map_or((past + t) as u32, |positions| positions[t]);
-            angles(position, &self.model.config.inv_freq, cos, sin);
+            if let Some(rope) = &self.model.config.rope {
+                angles(position, &rope.full, cos, sin);
+            }
         }
         let mut held = Vec::new();
         reserve(&mut held, tokens)?;
@@ -177,15 +179,17 @@ impl<'a> Runtime<'a> {
         let (config, layer) = (&self.model.config, &self.model.layers[i]);
         let work = &mut self.work;
         std::mem::swap(&mut work.input, &mut work.output);
-        rms_norm(&work.input, &layer.attn_norm, config.rms_eps, &mut work.attn_norm);
+        rms_norm(&work.input, &layer.attn_norm, config.norm.eps, &mut work.attn_norm);
         let x = Rows::dense(&work.attn_norm, config.hidden);
         project(x, &layer.q_proj, &mut work.q_proj, &mut work.scratch);
         project(x, &layer.k_proj, &mut work.k_proj, &mut work.scratch);
         project(x, &layer.v_proj, &mut work.v_proj, &mut work.scratch);
-        let half = config.head_dim / 2;
-        let rotation = Rotation { cos: &work.cos, sin: &work.sin, half, order: config.rope_order };
-        rotation.rotate(&work.q_proj, config.heads, &mut work.q_rope);
-        rotation.rotate(&work.k_proj, config.kv_heads, &mut work.k_rope);
+        if let Some(rope) = &config.rope {
+            let half = config.head_dim / 2;
+            let rotation = Rotation { cos: &work.cos, sin: &work.sin, half, order: rope.order };
+            rotation.rotate(&work.q_proj, config.heads, &mut work.q_rope);
+            rotation.rotate(&work.k_proj, config.kv_heads, &mut work.k_rope);
+        }
         let cache = &mut self.cache.layers[i];
         cache.keys.extend_from_slice(&work.k_rope);
         cache.values.extend_from_slice(&work.v_proj);
@@ -201,7 +205,7 @@ impl<'a> Runtime<'a> {
         let (config, work) = (&self.model.config, &mut self.work);
         let first = (extent.tokens - extent.rows) * config.hidden;
         let x = &work.output[first..];
-        rms_norm(x, &self.model.final_norm, config.rms_eps, &mut work.final_norm);
+        rms_norm(x, &self.model.final_norm, config.norm.eps, &mut work.final_norm);
         let x = Rows::dense(&work.final_norm, config.hidden);
         project(x, &self.model.lm_head, &mut work.logits, &mut work.scratch);
     }
@@ -246,7 +250,7 @@ fn finish_layer(config: &Config, layer: &Layer<'_>, work: &mut Workspace) {
     let joined = Rows::dense(&work.attn_values, queries);
     project(joined, &layer.o_proj, &mut work.o_proj, &mut work.scratch);
     add(&work.input, &work.o_proj, &mut work.attn_residual);
-    rms_norm(&work.attn_residual, &layer.mlp_norm, config.rms_eps, &mut work.mlp_norm);
+    rms_norm(&work.attn_residual, &layer.mlp_norm, config.norm.eps, &mut work.mlp_norm);
     let x = Rows::dense(&work.mlp_norm, config.hidden);
     project(x, &layer.gate_proj, &mut work.gate_proj, &mut work.scratch);
     project(x, &layer.up_proj, &mut work.up_proj, &mut work.scratch);

@@ -84,8 +84,9 @@ impl Workspace {
         }
         fit(&mut self.final_norm, &[rows, config.hidden])?;
         fit(&mut self.logits, &[rows, config.vocab])?;
-        reserve(&mut self.cos, tokens * config.inv_freq.len())?;
-        reserve(&mut self.sin, tokens * config.inv_freq.len())?;
+        let pairs = config.rope.as_ref().map_or(0, |rope| rope.full.len());
+        reserve(&mut self.cos, tokens * pairs)?;
+        reserve(&mut self.sin, tokens * pairs)?;
         self.scratch.fit(tokens, config.hidden.max(queries).max(config.ffn))
     }
 }
