@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.plain_llama import plain_llama
 from trlm_lab.base.records import SourceDefault, SourceDefaults
 
 Tree = Callable[..., Path]
@@ -80,7 +81,7 @@ def defaults() -> Callable[..., SourceDefaults]:
 
     def make(**changes: Any) -> SourceDefaults:
         values: dict[str, Any] = {
-            **{k: v for k, v in CONFIG.items() if k != "architectures"},
+            **plain_llama(1), **{k: v for k, v in CONFIG.items() if k != "architectures"},
             "rms_norm_eps": 9.999999747378752e-06, "rope_inv_freq": [1.0, 0.009999999776482582],
             "rope_order": "half_split", "attention_scale": 0.5, "eos_token_id": [3],
             "pad_token_id": None, "unk_token_id": None, **changes,

@@ -9,12 +9,19 @@ import pytest
 
 from trlm_lab.base.config_bounds import CONFIG_BOUNDS, shown
 from trlm_lab.describe import check_model_directory, effective_config
+from trlm_lab.describe.families import FAMILIES
 from trlm_lab.errors import FieldValueError, JsonError, RecordError
 
 Tree = Callable[..., Path]
 
-SIZES = [name for name, bound in CONFIG_BOUNDS.items() if bound.whole]
-FLOATS = [name for name, bound in CONFIG_BOUNDS.items() if not bound.whole]
+#: A family for each number that a llama has not.
+OTHERS = {
+    "sliding_window": "mistral",
+    "layer_norm_epsilon": "gpt2",
+    "rope_local_base_freq": "gemma3_text",
+}
+SIZES = [name for name, bound in CONFIG_BOUNDS.items() if bound.whole and name not in OTHERS]
+FLOATS = [name for name, bound in CONFIG_BOUNDS.items() if not (bound.whole or name in OTHERS)]
 WRONG_SIZES: list[Any] = [0, -1, True, 2.0, "8", [8], 2**31, 10**9 * 10**9, 10**400]
 WRONG_FLOATS: list[Any] = [0, 0.0, -1e-5, True, "1", 1e300, 1e-300, 10**400]
 
@@ -37,6 +44,13 @@ def require_finding(root: Path, name: str) -> None:
     assert " from " in found[0]["detail"]
     assert len(found[0]["detail"]) < 200
     assert found[0]["fix"]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_number_of_another_family_has_its_range_there(name: str) -> None:
+    values = WRONG_SIZES if CONFIG_BOUNDS[name].whole else WRONG_FLOATS
+    rule = FAMILIES[OTHERS[name]].schema.rules[name]
+    assert all(" from " in rule.check(value) for value in values)
 
 
 def test_a_billion_layers_cost_nothing(tree: Tree) -> None:

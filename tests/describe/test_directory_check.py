@@ -27,16 +27,16 @@ def test_a_sound_snapshot_has_only_notes(tmp_path: Path, monkeypatch: pytest.Mon
     assert codes(root, "note") == notes
 
 
-QWEN = {"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}
+BLOOM = {"model_type": "bloom", "architectures": ["BloomForCausalLM"]}
 
 ERRORS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a conflict": ({"config": {"eos_token_id": 4}}, ["EOS_CONFLICT"]),
     "an unknown key": ({"config": {"odd": 1}}, ["UNKNOWN_FIELD"]),
-    "an unsupported value": ({"config": {"mlp_bias": True}}, ["FIELD_VALUE"]),
+    "an unsupported value": ({"config": {"mlp_bias": 1}}, ["FIELD_VALUE"]),
     "a conflict and a value": (
-        {"config": {"eos_token_id": 4, "mlp_bias": True}}, ["EOS_CONFLICT", "FIELD_VALUE"]
+        {"config": {"eos_token_id": 4, "mlp_bias": 1}}, ["EOS_CONFLICT", "FIELD_VALUE"]
     ),
-    "a conflict in another family": ({"config": {**QWEN, "eos_token_id": 4}}, ["EOS_CONFLICT"]),
+    "a conflict in another family": ({"config": {**BLOOM, "eos_token_id": 4}}, ["EOS_CONFLICT"]),
 }  # fmt: skip
 
 
@@ -47,19 +47,19 @@ def test_errors_are_found(tree: Tree, name: str) -> None:
 
 
 def test_another_family_is_accepted_as_far_as_it_can_be_checked(tree: Tree) -> None:
-    root = tree(config=QWEN)
+    root = tree(config=BLOOM)
     assert codes(root, "error") == []
     assert "FAMILY_UNSUPPORTED" in codes(root, "note")
 
 
 def test_weights_of_another_family_are_refused_before_a_conversion(tree: Tree) -> None:
-    root = tree(config=QWEN)
+    root = tree(config=BLOOM)
     save_file({"model.norm.weight": np.zeros(8, np.float32)}, root / "model.safetensors")
     found = [f for f in check_model_directory(root) if f["level"] == "error"]
     assert [(f["code"], f["where"]) for f in found] == [
         ("FAMILY_UNSUPPORTED", "config.json#/model_type")
     ]
-    with pytest.raises(errors.FamilyUnsupportedError, match="'qwen2' has no schema"):
+    with pytest.raises(errors.FamilyUnsupportedError, match="'bloom' has no schema"):
         require_consistent(root, None)
 
 
@@ -74,7 +74,7 @@ def test_no_family_without_a_schema_is_converted(tree: Tree, family: Any) -> Non
 
 def test_a_family_is_held_against_the_tensors_where_a_size_is_left_open(tree: Tree) -> None:
     root = tree(config={"head_dim": None})
-    names = ("transformer.wte.weight", "model.layers.0.self_attn.q_proj.bias", "model.norm.weight")
+    names = ("transformer.wte.weight", "model.layers.0.mlp.up_proj.scale", "model.norm.weight")
     save_file({name: np.zeros(8, np.float32) for name in names}, root / "model.safetensors")
     assert codes(root, "error") == ["TENSOR_UNKNOWN"] * 2
 

@@ -9,8 +9,14 @@ import pytest
 
 from tests.describe.conftest import post, tokenizer_json
 from trlm_lab import errors
-from trlm_lab.describe import ConflictReceipt, check_model_directory, detect_conflicts
+from trlm_lab.describe import (
+    ConflictReceipt,
+    Resolution,
+    check_model_directory,
+    detect_conflicts,
+)
 from trlm_lab.describe import load_resolution as load
+from trlm_lab.describe.receipt import ConflictFinding
 
 Tree = Callable[..., Path]
 TURNS = (
@@ -114,24 +120,48 @@ def test_a_turn_of_the_card_that_begins_with_bos(
     assert row(receipt, "bos_insertion")["publisher"][-1]["file"] == "README.md"
 
 
-def test_a_choice_settles_it(tree: Tree, tmp_path: Path) -> None:
-    flag = {"add_bos_token": True}
-    receipt = model(tree, TURNS, tokenizer_config=flag)
-    finding = next(f for f in receipt.stops)
+def choice(
+    receipt: ConflictReceipt, finding: ConflictFinding, value: str, folder: Path
+) -> Resolution:
+    """A file that settles one finding."""
     document = {
         "schema": "trlm.resolution.v1", "conflict_id": receipt.conflict_id(finding),
         "code": finding.code, "field": finding.field, "kind": "normative_choice",
-        "value": "neither", "reviewer": "A. Reviewer", "deviation": "No BOS is put before a text.",
+        "value": value, "reviewer": "A. Reviewer", "deviation": "No BOS is put before a text.",
     }  # fmt: skip
-    file = tmp_path / "choice.json"
+    file = folder / "choice.json"
     file.write_text(json.dumps(document))
+    return load(file)
+
+
+def test_two_conflicts_of_one_field_are_settled_one_by_one(tree: Tree, tmp_path: Path) -> None:
+    root = tree(tokenizer_config={"chat_template": TURNS, "add_bos_token": True})
+    (root / "README.md").write_text(CARD)
+    receipt = detect_conflicts(root)
+    card, flag = sorted(receipt.stops, key=lambda f: f.where)
+    assert (flag.code, flag.field) == (card.code, card.field)
+    assert receipt.conflict_id(flag) != receipt.conflict_id(card)
+    one, other = (choice(receipt, f, "neither", tmp_path) for f in (flag, card))
+    for file, left in ((one, card), (other, flag)):
+        half = detect_conflicts(root, None, [file])
+        assert half.stops == (left,)
+        assert half.conflict_id(left) == receipt.conflict_id(left)
+    assert detect_conflicts(root, None, [one, other]).verdict == "accept"
+    another = choice(receipt, card, "template", tmp_path)
+    with pytest.raises(errors.ResolutionValueError, match="another file says 'neither'"):
+        detect_conflicts(root, None, [one, another])
+
+
+def test_a_choice_settles_it(tree: Tree, tmp_path: Path) -> None:
+    flag = {"add_bos_token": True}
+    receipt = model(tree, TURNS, tokenizer_config=flag)
+    (finding,) = receipt.stops
     root = tree(tokenizer_config={"chat_template": TURNS, **flag})
-    settled = detect_conflicts(root, resolutions=[load(file)])
+    settled = detect_conflicts(root, None, [choice(receipt, finding, "neither", tmp_path)])
     assert settled.verdict == "accept"
     assert row(settled, "bos_insertion")["chosen"] == "neither"
-    file.write_text(json.dumps({**document, "value": "somebody"}))
     with pytest.raises(errors.ResolutionValueError, match="somebody"):
-        detect_conflicts(root, resolutions=[load(file)])
+        detect_conflicts(root, None, [choice(receipt, finding, "somebody", tmp_path)])
 
 
 @pytest.mark.parametrize("template", ["{{ messages.__class__ }}", "{{ raise_exception('no') }}"])

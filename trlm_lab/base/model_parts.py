@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trlm_lab.base.model_shape import ModelShape
 from trlm_lab.base.names import LAYER_CHECKPOINTS, layer_checkpoint
-from trlm_lab.base.records import EffectiveConfig
 
 EMBEDDING = "model.embed_tokens.weight"
 POSITIONS = "model.embed_positions.weight"
@@ -46,7 +46,7 @@ class ModelTensor:
     shape: tuple[int, ...]
 
 
-def layer_ops(config: EffectiveConfig) -> tuple[str, ...]:
+def layer_ops(config: ModelShape) -> tuple[str, ...]:
     """The checkpoints of one layer that the model has, in ladder order."""
     absent = {op for norms in _NORMS.values() for op in norms} - set(_NORMS[config.norm_placement])
     if config.qk_norm == "none":
@@ -58,19 +58,19 @@ def layer_ops(config: EffectiveConfig) -> tuple[str, ...]:
     return tuple(op for op in LAYER_CHECKPOINTS if op not in absent)
 
 
-def ladder_of(config: EffectiveConfig) -> list[str]:
+def ladder_of(config: ModelShape) -> list[str]:
     """Every checkpoint of the model, in order."""
     ops = layer_ops(config)
     inner = [layer_checkpoint(i, op) for i in range(config.num_hidden_layers) for op in ops]
     return ["embedding", *inner, "final_norm", "logits"]
 
 
-def tensor_name(config: EffectiveConfig, op: str, layer: int) -> str:
+def tensor_name(config: ModelShape, op: str, layer: int) -> str:
     """The weight of operator `op` of a layer; its bias has `.bias` in place of `.weight`."""
     return f"model.layers.{layer}.{_modules(config)[op]}.weight"
 
 
-def has_bias(config: EffectiveConfig, op: str) -> bool:
+def has_bias(config: ModelShape, op: str) -> bool:
     """Whether operator `op` (a projection, or a norm's checkpoint) adds a bias."""
     if op in ("q_proj", "k_proj", "v_proj"):
         return config.attention_bias
@@ -81,7 +81,7 @@ def has_bias(config: EffectiveConfig, op: str) -> bool:
     return config.layer_norm_epsilon is not None and op.endswith("norm")
 
 
-def layer_tensors(config: EffectiveConfig, layer: int) -> list[ModelTensor]:
+def layer_tensors(config: ModelShape, layer: int) -> list[ModelTensor]:
     """The tensors of one layer in the order of the forward pass, a bias behind its weight.
 
     Roles are the operator's checkpoint, with `_bias` added for its bias.
@@ -96,7 +96,7 @@ def layer_tensors(config: EffectiveConfig, layer: int) -> list[ModelTensor]:
     return rows
 
 
-def model_tensors(config: EffectiveConfig) -> list[ModelTensor]:
+def model_tensors(config: ModelShape) -> list[ModelTensor]:
     """Every tensor: embedding, learned positions, layers, final norm, head."""
     hidden, vocab = config.hidden_size, config.vocab_size
     rows = [ModelTensor(EMBEDDING, "embedding", (vocab, hidden))]
@@ -111,7 +111,7 @@ def model_tensors(config: EffectiveConfig) -> list[ModelTensor]:
     return [*rows, ModelTensor(HEAD, "lm_head", (vocab, hidden))]
 
 
-def _modules(config: EffectiveConfig) -> dict[str, str]:
+def _modules(config: ModelShape) -> dict[str, str]:
     """Operator to module, in the order of the forward pass."""
     norms = _NORMS[config.norm_placement]
     inner = {} if config.qk_norm == "none" else {"q_norm": "q_norm", "k_norm": "k_norm"}
@@ -123,7 +123,7 @@ def _modules(config: EffectiveConfig) -> dict[str, str]:
     return modules | {op: norms[op] for op in ("post_mlp_norm",) if op in norms}
 
 
-def _shape(config: EffectiveConfig, op: str) -> tuple[int, ...]:
+def _shape(config: ModelShape, op: str) -> tuple[int, ...]:
     D, F, E = config.hidden_size, config.intermediate_size, config.head_dim
     queries, keys = config.num_attention_heads * E, config.num_key_value_heads * E
     joined = config.qk_norm == "joined"

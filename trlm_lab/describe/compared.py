@@ -20,8 +20,10 @@ class Findings:
     rows: list[ConflictFinding] = field(default_factory=list)
 
     def add(self, code: str, where: str, detail: str, field: str, level: str = ERROR) -> None:
-        """Note a broken rule about a field."""
-        self.rows.append(ConflictFinding(code, where, detail, level, field))
+        """Note a broken rule about a field; what was said before is not said again."""
+        row = ConflictFinding(code, where, detail, level, field)
+        if row not in self.rows:
+            self.rows.append(row)
 
     def about(self, field: str) -> bool:
         """Whether a stop concerns the field."""

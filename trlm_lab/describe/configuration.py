@@ -17,21 +17,25 @@ import numpy as np
 from trlm_lab.base.records import EffectiveConfig, SourceDefaults
 from trlm_lab.describe.conflicts import compare_declarations
 from trlm_lab.describe.declarations import ROLES, read_documents
-from trlm_lab.describe.directory_check import require_no_stops
-from trlm_lab.describe.families import llama
-from trlm_lab.describe.ledger_plan import ExpectedTensor, check_tensors
+from trlm_lab.describe.directory_check import (
+    check_documents,
+    family_of,
+    require_no_stops,
+    unsupported,
+)
+from trlm_lab.describe.families import Family
+from trlm_lab.describe.ledger_plan import ExpectedTensor, check_tensors, expected_tensors
 from trlm_lab.describe.receipt import ConflictReceipt
 from trlm_lab.describe.resolution import Resolution
-from trlm_lab.describe.schema import ClassifiedField, classify
+from trlm_lab.describe.schema import ClassifiedField, Stated, stated
 from trlm_lab.describe.weights import SNAPSHOT_DTYPES, own_tensors
 from trlm_lab.errors import (
     ConflictError,
     DefaultMissingError,
-    FamilyUnsupportedError,
     SourceDisagreesError,
 )
 
-_FLOATS = {"rms_norm_eps", "rope_theta", "attention_scale"}
+_LISTS = ("rope_inv_freq", "rope_local_inv_freq", "layer_types")
 _IDS = {f"{role}_token_id" for role in ROLES}
 
 
@@ -63,24 +67,18 @@ def describe(
             are not those of the configuration.
     """
     documents = read_documents(root)
-    family = documents.config.get("model_type")
-    if family != llama.MODEL_TYPE:
-        raise FamilyUnsupportedError(where="config.json", family=family, known=llama.MODEL_TYPE)
+    family = family_of(documents)
+    if family is None:
+        raise unsupported(documents)
     stored = own_tensors(root)
     receipt = compare_declarations(documents, defaults, stored, resolutions)
     require_no_stops(receipt)
-    classified = classify(documents.config, llama.CONFIG_SCHEMA, "config.json")
-    llama.check_relations(documents.config, "config.json")
-    classify(documents.generation, llama.GENERATION_SCHEMA, "generation_config.json")
-    config = _assembled(documents.config, defaults, receipt)
-    tensors = llama.expected_tensors(_sizes(config))
+    classified = check_documents(documents, family)
+    config = _assembled(documents.config, family, defaults, receipt)
+    tensors = expected_tensors(config, stored or ())
     if stored is not None:
         check_tensors(tensors, stored, SNAPSHOT_DTYPES)
     return Description(config, classified, receipt, tensors)
-
-
-def _sizes(config: EffectiveConfig) -> llama.Sizes:
-    return llama.Sizes(**{f.name: getattr(config, f.name) for f in fields(llama.Sizes)})
 
 
 def effective_config(snapshot_root: Path, defaults: SourceDefaults) -> EffectiveConfig:
@@ -89,23 +87,38 @@ def effective_config(snapshot_root: Path, defaults: SourceDefaults) -> Effective
 
 
 def _assembled(
-    declared: Mapping[str, Any], defaults: SourceDefaults, receipt: ConflictReceipt
+    declared: Mapping[str, Any], family: Family, defaults: SourceDefaults, receipt: ConflictReceipt
 ) -> EffectiveConfig:
     names = [f.name for f in fields(EffectiveConfig)]
     row = {name: _value(name, defaults) for name in names if name not in _IDS}
-    for name, value in row.items():
-        for place, stated in _declared_values(name, declared):
-            if not _same(name, stated, value):
-                raise SourceDisagreesError(
-                    where="config.json", field=place, declared=stated, source=value
-                )
-    lists = ("rope_inv_freq", "rope_local_inv_freq", "layer_types")
-    row |= {name: tuple(row[name]) for name in lists}
+    _compare(_asked(declared, family), row)
+    row |= {name: tuple(row[name]) for name in _LISTS}
     for role in ROLES:
         ids = receipt.chosen_ids.get(role, ())
         # All declarations of one role agree here; only the stop set may have several members.
         row[f"{role}_token_id"] = ids if role == "eos" else _single(role, ids, defaults)
     return EffectiveConfig(**row)
+
+
+def _asked(declared: Mapping[str, Any], family: Family) -> list[Stated]:
+    """What the keys ask for, then what the family's class fixes."""
+    fixed = [Stated(f"the class {family.architecture}", *item) for item in family.fixed.items()]
+    return [*stated(declared, family.schema), *fixed]
+
+
+def _compare(asked: list[Stated], row: Mapping[str, Any]) -> None:
+    """Raise SourceDisagreesError where the source does another thing than is asked for."""
+    pairs = {"rotary_pairs": len(row["rope_inv_freq"])}
+    for one in asked:
+        if one.field == "window_if_any":
+            value = one.value if row["sliding_window"] is None else row["sliding_window"]
+        else:
+            value = pairs.get(one.field, row.get(one.field))
+        if not _same(one.value, value):
+            place = one.key if one.key == one.field else f"{one.key} ({one.field})"
+            raise SourceDisagreesError(
+                where="config.json", field=place, declared=one.value, source=value
+            )
 
 
 def _value(name: str, defaults: SourceDefaults) -> Any:
@@ -115,21 +128,11 @@ def _value(name: str, defaults: SourceDefaults) -> Any:
         raise DefaultMissingError(field=name, framework=defaults.framework) from error
 
 
-def _declared_values(name: str, declared: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """The places of `config.json` that declare a field; null declares nothing."""
-    places = [(name, declared.get(name))]
-    if name == "rope_theta":
-        for key in ("rope_parameters", "rope_scaling"):
-            inner = declared.get(key)
-            if isinstance(inner, dict):
-                places.append((f"{key}.rope_theta", inner.get("rope_theta")))
-    return [(place, value) for place, value in places if value is not None]
-
-
-def _same(name: str, stated: Any, value: Any) -> bool:
-    if name in _FLOATS:
+def _same(stated: Any, value: Any) -> bool:
+    """Floats are compared as the source uses them, as float32."""
+    if isinstance(value, float) and type(stated) in (int, float):
         return bool(np.float32(stated) == np.float32(value))
-    return bool(stated == value)
+    return bool(stated == (list(value) if isinstance(value, tuple) else value))
 
 
 def _single(role: str, ids: tuple[int, ...], defaults: SourceDefaults) -> int | None:

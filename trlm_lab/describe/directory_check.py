@@ -10,11 +10,12 @@ from pathlib import Path
 
 from trlm_lab.describe.conflicts import compare_declarations
 from trlm_lab.describe.declarations import Documents, read_documents
-from trlm_lab.describe.families import llama
-from trlm_lab.describe.ledger_plan import tensor_problems, unknown_tensors
+from trlm_lab.describe.families import FAMILIES, GENERATION_SCHEMA, Family
+from trlm_lab.describe.ledger_plan import expected_tensors, tensor_problems, unknown_tensors
+from trlm_lab.describe.outline import check_relations, has_tensor, outline
 from trlm_lab.describe.receipt import NOTE, ConflictFinding, ConflictReceipt
 from trlm_lab.describe.resolution import Resolution
-from trlm_lab.describe.schema import classify
+from trlm_lab.describe.schema import ClassifiedField, classify
 from trlm_lab.describe.weights import SNAPSHOT_DTYPES, Tensors, own_tensors
 from trlm_lab.errors import ConflictError, FamilyUnsupportedError, TrlmError
 
@@ -45,7 +46,7 @@ def check_model_directory(
     except TrlmError as error:
         return [_error(error)]
     findings = [f.to_map() for f in receipt.findings]
-    if tensors is not None or not _foreign(documents):
+    if tensors is not None or family_of(documents) is not None:
         findings += [_error(error) for error in _schema_problems(documents, tensors, dtypes)]
     findings += [_missing(name) for name in _OPTIONAL if name not in documents.present]
     if tensors is None and not documents_only:
@@ -98,41 +99,67 @@ def _missing(name: str) -> dict[str, str]:
     return ConflictFinding("MISSING_PART", name, "the file is not there", NOTE).to_map()
 
 
+def family_of(documents: Documents) -> Family | None:
+    """The family that `config.json` names, where it has a schema."""
+    kind = documents.config.get("model_type")
+    return FAMILIES.get(kind) if isinstance(kind, str) else None
+
+
+def check_documents(documents: Documents, family: Family) -> tuple[ClassifiedField, ...]:
+    """The keys of `config.json` with their classification, every rule of the family checked.
+
+    Raises:
+        UnknownFieldError, FieldValueError: a key or value that the schema does not know.
+    """
+    classified = classify(documents.config, family.schema, "config.json")
+    check_relations(family, documents.config)
+    classify(documents.generation, GENERATION_SCHEMA, "generation_config.json")
+    return classified
+
+
+def unsupported(documents: Documents) -> FamilyUnsupportedError:
+    """The error of a family without a schema."""
+    kind, known = documents.config.get("model_type"), ", ".join(sorted(FAMILIES))
+    return FamilyUnsupportedError(where="config.json#/model_type", family=kind, known=known)
+
+
 def _schema_problems(
     documents: Documents, tensors: Tensors | None, dtypes: frozenset[str]
 ) -> list[TrlmError]:
     """The family without a schema, or of one with a schema: its first bad field, or bad tensors."""
-    if _foreign(documents):
-        family = documents.config.get("model_type")
-        place = "config.json#/model_type"
-        return [FamilyUnsupportedError(where=place, family=family, known=llama.MODEL_TYPE)]
+    family = family_of(documents)
+    if family is None:
+        return [unsupported(documents)]
     try:
         # The sizes are only meaningful once the schema has accepted their types and ranges.
-        classify(documents.config, llama.CONFIG_SCHEMA, "config.json")
-        llama.check_relations(documents.config, "config.json")
-        classify(documents.generation, llama.GENERATION_SCHEMA, "generation_config.json")
+        check_documents(documents, family)
     except TrlmError as error:
         return [error]
-    sizes = llama.Sizes.of(documents.config)
     if tensors is None:
         return []
-    if sizes is None:
-        return unknown_tensors(tensors, llama.is_tensor)
-    return tensor_problems(llama.expected_tensors(sizes), tensors, dtypes)
-
-
-def _foreign(documents: Documents) -> bool:
-    return bool(documents.config.get("model_type") != llama.MODEL_TYPE)
+    shape = outline(family, documents.config)
+    if shape is None:
+        return unknown_tensors(tensors, lambda name: has_tensor(family, name))
+    return tensor_problems(expected_tensors(shape, tensors), tensors, dtypes)
 
 
 def _left_open(documents: Documents, tensors: Tensors | None) -> list[ConflictFinding]:
-    if _foreign(documents):
+    family = family_of(documents)
+    if family is None:
         if tensors is not None:
             return []
-        family = documents.config.get("model_type")
-        detail = f"no closed schema for the family {str(family)[:80]!r}"
+        kind = documents.config.get("model_type")
+        detail = f"no closed schema for the family {str(kind)[:80]!r}"
         return [ConflictFinding("FAMILY_UNSUPPORTED", "config.json#/model_type", detail, NOTE)]
-    if tensors is not None and llama.Sizes.of(documents.config) is None:
+    if tensors is not None and _sizes_open(family, documents):
         detail = "config.json leaves a size to the source framework; describe the model instead"
         return [ConflictFinding("TENSORS_UNCHECKED", "config.json", detail, NOTE)]
     return []
+
+
+def _sizes_open(family: Family, documents: Documents) -> bool:
+    try:
+        check_documents(documents, family)
+    except TrlmError:
+        return False
+    return outline(family, documents.config) is None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
+from trlm_lab.base.model_parts import EMBEDDING, HEAD, model_tensors
+from trlm_lab.base.model_shape import ModelShape
 from trlm_lab.base.safetensors_header import StoredTensor
+from trlm_lab.base.source_tensors import stored_sources
 from trlm_lab.errors import (
     TensorDtypeError,
     TensorMissingError,
@@ -26,6 +29,25 @@ class ExpectedTensor:
     shape: tuple[int, ...]
     role: str
     alias_of: str | None = None
+
+
+def expected_tensors(shape: ModelShape, names: Collection[str] = ()) -> tuple[ExpectedTensor, ...]:
+    """The tensors of a source in forward order, by the names that it has where it has a choice.
+
+    The role of a joined tensor names those of its parts; a tensor that the framework leaves aside
+    is expected only where `names` has it, and its role is `left aside`.
+    """
+    roles = {tensor.name: tensor.role for tensor in model_tensors(shape)}
+    sources = stored_sources(shape, names)
+    origin = {part.destination: source.name for source in sources for part in source.parts}
+    rows = []
+    for source in sources:
+        made = [part.destination for part in source.parts]
+        tied = HEAD in made and shape.tie_word_embeddings
+        role = "+".join(roles[name] for name in made) or "left aside"
+        alias = origin[EMBEDDING] if tied else None
+        rows.append(ExpectedTensor(source.name, source.shape, role, alias))
+    return tuple(rows)
 
 
 def check_tensors(

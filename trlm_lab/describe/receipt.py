@@ -132,11 +132,16 @@ class ConflictReceipt:
 
         A resolution names it, and so holds only as long as no byte of that changes. What the
         framework does is not part of it: that follows from these declarations and its version.
+        Where a rule finds several things about one field, place and words tell them apart.
         """
         row = next((e for e in self.evidence if e.field == finding.field), None)
         seen = {} if row is None else {"publisher": row.publisher, "compared": row.compared}
         body = {name: [d.to_map() for d in declared] for name, declared in seen.items()}
-        return canon.content_id({"code": finding.code, "field": finding.field, **body})
+        which: dict[str, Any] = {"code": finding.code, "field": finding.field}
+        alike = [f for f in self.findings if (f.code, f.field) == (finding.code, finding.field)]
+        if len(alike) > 1:
+            which |= {"where": finding.where, "detail": finding.detail}
+        return canon.content_id({**which, **body})
 
     def to_map(self) -> dict[str, Any]:
         """Canonical map."""

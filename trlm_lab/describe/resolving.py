@@ -56,6 +56,7 @@ def _settled(
     at = _matching(receipt, resolution)
     finding = receipt.findings[at]
     value = _value(receipt, finding, resolution, documents, vocab)
+    _require_same_choice(receipt, resolution)
     findings = list(receipt.findings)
     findings[at] = replace(finding, level=RESOLVED)
     rest = [f for f in findings if f.field == finding.field and f.level == ERROR]
@@ -68,6 +69,20 @@ def _settled(
     )
     done = (*receipt.resolutions, resolution)
     return ConflictReceipt(evidence, tuple(findings), chosen, done)
+
+
+def _require_same_choice(receipt: ConflictReceipt, resolution: Resolution) -> None:
+    """Several conflicts of one field are settled one by one, and all by one value."""
+    for earlier in receipt.resolutions:
+        if earlier.field == resolution.field and _set(earlier.value) != _set(resolution.value):
+            detail = f"{resolution.value!r}: another file says {earlier.value!r} of the same field"
+            raise ResolutionValueError(
+                where="resolution#/value", field=resolution.field, detail=detail
+            )
+
+
+def _set(value: Any) -> Any:
+    return sorted(set(value)) if isinstance(value, list) else value
 
 
 def _matching(receipt: ConflictReceipt, resolution: Resolution) -> int:

@@ -1,4 +1,8 @@
-"""Closed schemas: every key of a configuration file is classified, and an unknown key is fatal."""
+"""Closed schemas: every key of a configuration file is classified, and an unknown key is fatal.
+
+A key that changes what is computed also says which fields of the effective configuration it asks
+for (its reading), so that they can be held against what the source framework does.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,20 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from trlm_lab.base.config_bounds import CONFIG_BOUNDS, TOKEN_ID, shown
+from trlm_lab.base.config_bounds import CONFIG_BOUNDS, TOKEN_ID, Bound, shown
 from trlm_lab.errors import FieldValueError, UnknownFieldError
 
 ID_RANGE = "an integer from 0 to 2^31 - 1"
 
 #: Returns what is wrong with a value, or an empty text.
 Check = Callable[[Any], str]
+#: Of a value and the whole document: the effective fields it asks for, by name.
+Reading = Callable[[Any, Mapping[str, Any]], Mapping[str, Any]]
+
+
+def says_nothing(value: Any, document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The reading of a key that asks for no field by itself."""
+    return {}
 
 
 class FieldKind(Enum):
@@ -21,15 +32,18 @@ class FieldKind(Enum):
 
     BEHAVIOUR = "behaviour"
     DOCUMENTARY = "documentary"
+    #: It changes other families or runtimes; the class of this family does not read it.
+    IGNORED = "ignored"
 
 
 @dataclass(frozen=True)
 class FieldRule:
-    """One key: its kind, the values it may take, and why it is classified so."""
+    """One key: its kind, the values it may take, why it is classified so, and its reading."""
 
     kind: FieldKind
     check: Check
     reason: str
+    reading: Reading = says_nothing
 
 
 @dataclass(frozen=True)
@@ -72,20 +86,46 @@ def classify(row: Mapping[str, Any], schema: Schema, where: str) -> tuple[Classi
     return tuple(fields)
 
 
+@dataclass(frozen=True)
+class Stated:
+    """What a key asks for: the key, the effective field, and the value that it must have."""
+
+    key: str
+    field: str
+    value: Any
+
+
+def stated(row: Mapping[str, Any], schema: Schema) -> list[Stated]:
+    """Everything that the keys of an accepted document ask for, in its order."""
+    return [
+        Stated(key, field, wanted)
+        for key, value in row.items()
+        for field, wanted in schema.rules[key].reading(value, row).items()
+    ]
+
+
 def pointer(file: str, *parts: str | int) -> str:
     """A place in a JSON document: the file, and a JSON pointer (RFC 6901) after `#`."""
     escaped = (str(part).replace("~", "~0").replace("/", "~1") for part in parts)
     return file + "#" + "".join(f"/{part}" for part in escaped)
 
 
-def behaviour(check: Check, reason: str) -> FieldRule:
+def behaviour(check: Check, reason: str, reading: Reading = says_nothing) -> FieldRule:
     """A key that changes what is computed."""
-    return FieldRule(FieldKind.BEHAVIOUR, check, reason)
+    return FieldRule(FieldKind.BEHAVIOUR, check, reason, reading)
 
 
 def documentary(reason: str, check: Check | None = None) -> FieldRule:
     """A key that changes nothing here, and why."""
     return FieldRule(FieldKind.DOCUMENTARY, check or anything, reason)
+
+
+def ignored(reason: str, check: Check | None = None, reading: Reading = says_nothing) -> FieldRule:
+    """A key that the class of this family does not read, and how that was seen.
+
+    What it asks for must be so all the same: the publisher means something by it.
+    """
+    return FieldRule(FieldKind.IGNORED, check or anything, reason, reading)
 
 
 def anything(value: Any) -> str:
@@ -96,6 +136,16 @@ def anything(value: Any) -> str:
 def bounded(name: str) -> Check:
     """Accept the range that every reader allows the number of this name."""
     return CONFIG_BOUNDS[name].problem
+
+
+def number(low: float, high: float) -> Check:
+    """Accept a number of this closed range."""
+    return Bound(low, high, whole=False).problem
+
+
+def whole(low: int, high: int) -> Check:
+    """Accept an integer of this closed range."""
+    return Bound(low, high).problem
 
 
 def bounded_id(value: Any) -> str:

@@ -9,34 +9,29 @@ import numpy as np
 
 from trlm_lab.base.config_bounds import CONFIG_BOUNDS, shown
 from trlm_lab.base.document_names import is_licence, is_notice
+from trlm_lab.base.model_parts import EMBEDDING, HEAD
 from trlm_lab.base.safetensors_header import StoredTensor, map_tensor
 from trlm_lab.describe.compared import Compared
+from trlm_lab.describe.declarations import Documents
+from trlm_lab.describe.families import FAMILIES
 from trlm_lab.describe.receipt import NOTE, Declaration, Evidence
 
-#: Model type -> the one class of the source framework that decodes with it.
-ARCHITECTURES = {
-    "llama": "LlamaForCausalLM",
-    "mistral": "MistralForCausalLM",
-    "qwen2": "Qwen2ForCausalLM",
-    "qwen3": "Qwen3ForCausalLM",
-    "gemma2": "Gemma2ForCausalLM",
-    "gemma3_text": "Gemma3ForCausalLM",
-    "gpt2": "GPT2LMHeadModel",
-    "olmo2": "Olmo2ForCausalLM",
-    "phi3": "Phi3ForCausalLM",
-}
-
-#: Model types whose head is not tied where nothing says so. Source: the configuration classes of
-#: the transformers library, version 5.
-_UNTIED = ("llama", "mistral", "qwen2", "qwen3", "olmo2", "phi3")
-
 _CONFIG = "config.json"
-EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
+#: GGUF's name of a family where it is not the source framework's.
+_GGUF_KINDS = {"gemma3_text": "gemma3"}
 _CHUNK = 1 << 22
 
 
 def _declared(file: str, pointer: str, row: Any, key: str) -> list[Declaration]:
     return [Declaration(file, pointer, row[key])] if key in row else []
+
+
+def _embedding(compared: Compared) -> StoredTensor | None:
+    """The stored token embedding, by the names that the family has for it."""
+    kind = compared.documents.config.get("model_type")
+    family = FAMILIES.get(kind) if isinstance(kind, str) else None
+    names = family.embedding if family else (EMBEDDING,)
+    return next((compared.tensors[name] for name in names if name in compared.tensors), None)
 
 
 def architecture(compared: Compared) -> Evidence:
@@ -51,10 +46,10 @@ def architecture(compared: Compared) -> Evidence:
     if not isinstance(kind, str) or not isinstance(classes, list) or not classes:
         detail = "model_type and architectures must both be given"
         add("ARCHITECTURE_MISSING", f"{_CONFIG}#/architectures", detail, field)
-    elif len(classes) > 1 or ARCHITECTURES.get(kind, classes[0]) != classes[0]:
+    elif len(classes) > 1 or (kind in FAMILIES and classes != [FAMILIES[kind].architecture]):
         detail = f"model_type {kind!r} beside the architectures {shown(classes)}"
         add("ARCHITECTURE_CONFLICT", f"{_CONFIG}#/architectures", detail, field)
-    elif gguf.get(key, kind) != kind:
+    elif gguf.get(key, kind) not in (kind, _GGUF_KINDS.get(kind)):
         detail = f"model_type {kind!r} of a GGUF file whose architecture is {gguf[key]!r}"
         add("ARCHITECTURE_CONFLICT", f"{_CONFIG}#/model_type", detail, field)
     else:
@@ -71,12 +66,12 @@ def vocabulary_size(compared: Compared) -> Evidence:
         publisher.append(Declaration("tokenizer.json", "/model/vocab", vocab.size))
     publisher += [Declaration(m.file, "/pieces", m.pieces) for m in documents.pieces]
     rows = []
-    for name in (EMBEDDING, HEAD):
-        stored = compared.tensors.get(name)
+    for stored in (_embedding(compared), compared.tensors.get(HEAD)):
         if stored is not None and len(stored.info.shape) == 2:
             rows.append(stored.info.shape[0])
-            publisher.append(Declaration(stored.path.name, name, stored.info.shape[0]))
-    key = "llama.vocab_size"
+            name, count = stored.info.name, stored.info.shape[0]
+            publisher.append(Declaration(stored.path.name, name, count))
+    key = _gguf_key(documents, "vocab_size")
     publisher += _declared("provenance.cbor", f"/gguf/fields/{key}", documents.gguf, key)
     problem = CONFIG_BOUNDS[field].problem(size)
     place = f"{_CONFIG}#/vocab_size"
@@ -98,7 +93,7 @@ def tied_embeddings(compared: Compared) -> Evidence:
     config, field = compared.documents.config, "tie_word_embeddings"
     flag, kind = config.get(field), config.get("model_type")
     publisher = _declared(_CONFIG, f"/{field}", config, field)
-    embedding, head = compared.tensors.get(EMBEDDING), compared.tensors.get(HEAD)
+    embedding, head = _embedding(compared), compared.tensors.get(HEAD)
     if embedding is None:
         return Evidence(field, tuple(publisher), undefined=_open(flag))
     copy = "absent" if head is None else _copy(embedding, head)
@@ -108,7 +103,7 @@ def tied_embeddings(compared: Compared) -> Evidence:
     if flag is True and copy.startswith("different"):
         detail = f"the head is tied to the embedding, and stored as a {copy}"
         add("TIED_CONFLICT", place, detail, field)
-    elif head is None and (flag is False or (flag is None and kind in _UNTIED)):
+    elif head is None and (flag is False or (flag is None and not _ties_unless_said(kind))):
         open_ = f"left open, which {kind!r} takes as false: " if flag is None else ""
         add("TIED_CONFLICT", place, f"{open_}the head is not tied, and not stored either", field)
     elif flag is True and head is not None:
@@ -118,6 +113,17 @@ def tied_embeddings(compared: Compared) -> Evidence:
     found = head is not None and len(compared.findings.rows) > known
     both = tuple(_hashed(t) for t in (embedding, head) if found and t is not None)
     return Evidence(field, tuple(publisher), undefined=_open(flag), chosen=chosen, compared=both)
+
+
+def _ties_unless_said(kind: Any) -> bool:
+    """Whether the class ties the head where no key says so; of an unknown one nothing is known."""
+    family = FAMILIES.get(kind) if isinstance(kind, str) else None
+    return family is None or bool(family.unless_said["tie_word_embeddings"])
+
+
+def _gguf_key(documents: Documents, name: str) -> str:
+    """The key of a GGUF file that belongs to its architecture."""
+    return f"{documents.gguf.get('general.architecture', 'llama')}.{name}"
 
 
 def _hashed(tensor: StoredTensor) -> Declaration:
@@ -141,15 +147,27 @@ def _copy(embedding: StoredTensor, head: StoredTensor) -> str:
     return "identical copy"
 
 
+def _rope_objects(config: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The objects that describe the rotation of full layers, with their pointers."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    for key in ("rope_parameters", "rope_scaling"):
+        inner = config.get(key)
+        if isinstance(inner, dict):
+            full = inner.get("full_attention")
+            if isinstance(full, dict):
+                found.append((f"/{key}/full_attention", full))
+            else:
+                found.append((f"/{key}", inner))
+    return found
+
+
 def rotary_base(compared: Compared) -> Evidence:
-    """All places give one rotary base, as float32."""
+    """All places give one rotary base of the full layers, as float32."""
     documents, field = compared.documents, "rope_theta"
     publisher = _declared(_CONFIG, "/rope_theta", documents.config, field)
-    for key in ("rope_parameters", "rope_scaling"):
-        inner = documents.config.get(key)
-        if isinstance(inner, dict):
-            publisher += _declared(_CONFIG, f"/{key}/rope_theta", inner, field)
-    name = "llama.rope.freq_base"
+    for place, inner in _rope_objects(documents.config):
+        publisher += _declared(_CONFIG, f"{place}/rope_theta", inner, field)
+    name = _gguf_key(documents, "rope.freq_base")
     publisher += _declared("provenance.cbor", f"/gguf/fields/{name}", documents.gguf, name)
     stated = [d for d in publisher if d.value is not None]
     good = [d for d in stated if not CONFIG_BOUNDS[field].problem(d.value)]
@@ -169,12 +187,10 @@ def rotary_kind(compared: Compared) -> Evidence:
     """
     documents, field = compared.documents, "rope_type"
     publisher = []
-    for key in ("rope_parameters", "rope_scaling"):
-        inner = documents.config.get(key)
+    for place, inner in _rope_objects(documents.config):
         for name in ("rope_type", "type"):
-            if isinstance(inner, dict):
-                publisher += _declared(_CONFIG, f"/{key}/{name}", inner, name)
-    name = "llama.rope.scaling.type"
+            publisher += _declared(_CONFIG, f"{place}/{name}", inner, name)
+    name = _gguf_key(documents, "rope.scaling.type")
     publisher += _declared("provenance.cbor", f"/gguf/fields/{name}", documents.gguf, name)
     # GGUF writes `none` for what the framework calls `default`.
     kinds = {"default" if d.value == "none" else str(d.value) for d in publisher}
@@ -190,16 +206,16 @@ def rotary_kind(compared: Compared) -> Evidence:
 
 def _differing_scaling(config: dict[str, Any]) -> list[Declaration]:
     """Keys of both rotary objects with two values; kind and base have rules of their own."""
-    places = ("rope_parameters", "rope_scaling")
-    one, two = (config.get(place) for place in places)
-    if not (isinstance(one, dict) and isinstance(two, dict)):
+    objects = _rope_objects(config)
+    if len(objects) < 2:
         return []
+    (_, one), (_, two) = objects
     shared = sorted((one.keys() & two.keys()) - {"rope_type", "type", "rope_theta"})
     return [
-        Declaration(_CONFIG, f"/{place}/{key}", row[key])
+        Declaration(_CONFIG, f"{place}/{key}", row[key])
         for key in shared
         if one[key] != two[key]
-        for place, row in zip(places, (one, two), strict=True)
+        for place, row in objects
     ]
 
 

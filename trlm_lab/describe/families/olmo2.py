@@ -1,0 +1,56 @@
+"""The olmo2 family: norms behind each block, queries and keys normed over all heads at once."""
+
+from __future__ import annotations
+
+from trlm_lab.describe.families.family import PLAIN, Family
+from trlm_lab.describe.families.field_groups import (
+    ATTENTION_BIAS,
+    ATTENTION_DROPOUT,
+    FRAMEWORK_FIELDS,
+    HIDDEN_ACT,
+    REVIEWER,
+    SIZES,
+    SPECIAL_IDS,
+    TIED,
+    UNREAD,
+    identity,
+    size,
+)
+from trlm_lab.describe.readings import asks_for, width_and_head
+from trlm_lab.describe.rope_rules import WHOLE_HEAD, rope_object, rotates
+from trlm_lab.describe.schema import Schema, behaviour, bounded, flag, ignored
+
+CONFIG_SCHEMA = Schema(
+    "olmo2 config.json",
+    1,
+    REVIEWER,
+    {
+        **FRAMEWORK_FIELDS,
+        **identity("olmo2", "Olmo2ForCausalLM"),
+        **SIZES,
+        "hidden_size": behaviour(
+            bounded("hidden_size"), "width of the residual stream", width_and_head
+        ),
+        "head_dim": behaviour(
+            bounded("head_dim"), "no field of the class, and read where given", asks_for("head_dim")
+        ),
+        **HIDDEN_ACT,
+        **TIED,
+        **SPECIAL_IDS,
+        **ATTENTION_BIAS,
+        **ATTENTION_DROPOUT,
+        **size("rope_theta", "base of the rotary frequencies"),
+        "rope_scaling": behaviour(rope_object(), "changes the rotary frequencies", rotates),
+        "rope_parameters": behaviour(rope_object(), "base and kind of rotation", rotates),
+        "mlp_bias": ignored(UNREAD, flag, asks_for("mlp_bias")),
+        "partial_rotary_factor": ignored("the class rotates the whole head", WHOLE_HEAD),
+    },
+)
+
+OLMO2 = Family(
+    "olmo2",
+    "Olmo2ForCausalLM",
+    CONFIG_SCHEMA,
+    {**PLAIN, "norm_placement": "post", "qk_norm": "joined"},
+    {"attention_bias": False, "attention_out_bias": False, "tie_word_embeddings": False},
+)
