@@ -68,7 +68,7 @@ def test_a_killed_capture_is_resumed(session: Any, model_dir: Path, tmp_path: Pa
         assert child.stdout.readline() == "half\n"
         os.kill(child.pid, signal.SIGKILL)
     assert child.returncode == -signal.SIGKILL
-    assert list((path / "b").glob("*/c.*"))
+    assert list((path / ".tmp-b").glob("*/c.*"))
     store = TraceStore(path)
     assert store.case_ids() == ("a",)
     store.verify()

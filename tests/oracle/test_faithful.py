@@ -12,8 +12,8 @@ from trlm_lab.base import canon
 from trlm_lab.base.records import Case
 from trlm_lab.errors import CaptureUnfaithfulError
 from trlm_lab.oracle import capture_is_faithful
-from trlm_lab.oracle import session as session_module
 from trlm_lab.oracle.loading import quiet_framework
+from trlm_lab.oracle.session import TorchSession
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -34,10 +34,10 @@ def test_a_case_with_positions_and_a_mask_is_faithful(model_dir: Path) -> None:
 
 def test_capture_unfaithful_error(model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One unit in the last place of one logit, under capture only, is found."""
-    copied = session_module._copied
+    copied = TorchSession._copied
 
-    def nudged(name: str, value: Any) -> Any:
-        array = copied(name, value)
+    def nudged(session: TorchSession, name: str, value: Any) -> Any:
+        array = copied(session, name, value)
         if name == "logits" and threading_name() == "oracle":
             array[0, 0] = np.nextafter(array[0, 0], np.float32(np.inf))
         return array
@@ -47,7 +47,7 @@ def test_capture_unfaithful_error(model_dir: Path, monkeypatch: pytest.MonkeyPat
 
         return threading.current_thread().name
 
-    monkeypatch.setattr(session_module, "_copied", nudged)
+    monkeypatch.setattr(TorchSession, "_copied", nudged)
     found = capture_is_faithful(model_dir, Case("c", (1, 2, 3)))
     assert not found.holds
     with pytest.raises(CaptureUnfaithfulError):

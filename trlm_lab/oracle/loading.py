@@ -71,8 +71,8 @@ def read_config(model_dir: Path, transformers: Any) -> Any:
     return config
 
 
-def load_model(model_dir: Path) -> Any:
-    """The model in float32 with eager attention, in evaluation mode.
+def load_model(model_dir: Path, dtype: str = "float32", attention: str = "eager") -> Any:
+    """The model in a dtype of torch with one of the source's attentions, in evaluation mode.
 
     Raises:
         OracleMissingError: torch or transformers is not installed.
@@ -87,8 +87,8 @@ def load_model(model_dir: Path) -> Any:
             model, info = model_class.from_pretrained(
                 model_dir,
                 config=config,
-                dtype=torch.float32,
-                attn_implementation="eager",
+                dtype=getattr(torch, dtype),
+                attn_implementation=attention,
                 local_files_only=True,
                 use_safetensors=True,
                 output_loading_info=True,

@@ -12,18 +12,20 @@ from numpy.typing import NDArray
 
 from trlm_lab.base import canon
 from trlm_lab.base.case_rules import check_case, check_decoding
-from trlm_lab.base.names import llama_ladder
+from trlm_lab.base.model_parts import ladder_of
 from trlm_lab.base.records import Case, EngineIdentity, Observation
 from trlm_lab.errors import CaptureError, TrlmError, UsageError
 from trlm_lab.ops.top_k import top_k
 from trlm_lab.oracle.attention_watch import AttentionWatch
+from trlm_lab.oracle.defaults import effective_config, source_defaults
 from trlm_lab.oracle.environment import environment_record
+from trlm_lab.oracle.families import FAMILIES
 from trlm_lab.oracle.hooks import Hooks
+from trlm_lab.oracle.in_order import InOrder
 from trlm_lab.oracle.inversion import generate
 from trlm_lab.oracle.loading import load_model
+from trlm_lab.oracle.runner import PROFILES
 from trlm_lab.oracle.settings import pinned_thread
-
-PROFILE = "source-eager-f32"
 
 Sink = Callable[[Observation], None]
 
@@ -31,17 +33,20 @@ Sink = Callable[[Observation], None]
 class TorchSession:
     """The `Session` of the source framework; forward passes run in threads of their own."""
 
-    def __init__(self, model_dir: Path, name: str, threads: int) -> None:
-        """Load the model.
+    def __init__(self, model_dir: Path, name: str, threads: int, dtype: str = "float32") -> None:
+        """Load the model; `dtype` is a key of `PROFILES`.
 
         Raises:
             OracleMissingError: torch or transformers is not installed.
-            OracleModelError: the directory holds no whole llama-family model.
+            OracleModelError: the directory holds no whole model of a known family.
         """
         self._threads = threads
-        self._identity = _identity(name, threads)
-        self._model: Any = load_model(model_dir)
-        self._hooks = Hooks(self._model)
+        self._dtype = dtype
+        self._identity = _identity(name, threads, dtype)
+        self._config = effective_config(source_defaults(model_dir))
+        self._heads_first = _heads_first(self._config.model_type)
+        self._model: Any = load_model(model_dir, dtype)
+        self._hooks = Hooks(self._model, self._config)
         self._hooks.attach()
 
     @property
@@ -77,10 +82,12 @@ class TorchSession:
         """A prefill, then greedy steps `step{s}.<name>` with the source's own cache of keys and
         values, then `generated`; step s runs `generated[s]`.
 
+        The cache keeps the keys that a window hides, and the source's mask hides them, so that
+        the checkpoints of a sliding layer have the axes of the others.
+
         Raises as `run`, and where the steps outgrow the context.
         """
-        inputs = self._inputs(case)
-        config = self._model.config
+        inputs, config = self._inputs(case), self._config
         check_decoding(case, decode_steps, config.vocab_size, config.max_position_embeddings)
         yield from _given(case)
         generated: list[int] = []
@@ -101,15 +108,14 @@ class TorchSession:
         try:
             with pinned_thread(self._threads):
                 logits = self._model(**inputs, use_cache=False).logits
-            return _copied("logits", logits)
+            return self._copied("logits", logits)
         finally:
             self._hooks.attach()
 
     def _inputs(self, case: Case) -> dict[str, torch.Tensor]:
         if self._model is None:
             raise UsageError(where=f"case {case.case_id}", detail="the session is closed")
-        config = self._model.config
-        check_case(case, config.vocab_size, config.max_position_embeddings)
+        check_case(case, self._config.vocab_size, self._config.max_position_embeddings)
         tokens = len(case.token_ids)
         # Both are always given: without a mask the source reads a jump in the positions as the
         # start of another packed text.
@@ -136,11 +142,11 @@ class TorchSession:
         """Prefill and steps; `generated` is filled as they go."""
         from transformers import DynamicCache
 
-        cache, position = DynamicCache(config=self._model.config), inputs["position_ids"][:, -1:]
+        cache, position = DynamicCache(), inputs["position_ids"][:, -1:]
         logits = self._watched_forward(inputs, sink, cache)
         for step in range(steps):
             # The lowest id among the largest logits, which torch does not promise.
-            generated.append(int(np.argmax(logits[0, -1].numpy())))
+            generated.append(int(np.argmax(logits[0, -1].float().numpy())))
             mask = torch.nn.functional.pad(inputs["attention_mask"], (0, step + 1), value=1)
             one = {
                 "input_ids": torch.tensor([generated[-1:]], dtype=torch.int64),
@@ -152,16 +158,16 @@ class TorchSession:
     def _watched_forward(
         self, inputs: dict[str, torch.Tensor], sink: Sink, cache: Any = None
     ) -> torch.Tensor:
-        due = iter(llama_ladder(len(self._model.model.layers)))
+        def hand_on(name: str, values: NDArray[np.float32]) -> None:
+            sink(Observation(name, values))
+
+        ordered = InOrder(ladder_of(self._config), hand_on)
 
         def emit(name: str, value: torch.Tensor) -> None:
-            expected = next(due, "nothing more")
-            if name != expected:
-                raise CaptureError(where=name, detail=f"{expected} was due")
-            sink(Observation(name, _copied(name, value)))
+            ordered.put(name, self._copied(name, value))
 
         tap = self._hooks.tap
-        watch = AttentionWatch(emit)
+        watch = AttentionWatch(self._config, emit)
         tap.emit, tap.watch = emit, watch
         with watch:
             kept = {} if cache is None else {"cache": cache}
@@ -169,13 +175,18 @@ class TorchSession:
         emit("logits", logits)
         return logits
 
-
-def _copied(name: str, value: torch.Tensor) -> NDArray[np.float32]:
-    """A copy as the trace shapes it: batch axis dropped, rotated heads as T H E."""
-    array: NDArray[np.float32] = value.detach()[0].numpy()
-    if name.endswith(("q_rope", "k_rope")):
-        array = array.transpose(1, 0, 2)
-    return np.array(array, dtype=np.float32, order="C")
+    def _copied(self, name: str, value: torch.Tensor) -> NDArray[np.float32]:
+        """A float32 copy as the trace shapes it: batch axis dropped, heads as T H E."""
+        op = name.rpartition(".")[2]
+        # Some sources rotate and take the softmax in float32 and round what they make of it.
+        if op != "attn_masked":
+            value = value.to(getattr(torch, self._dtype))
+        array: NDArray[np.float32] = value.detach()[0].float().numpy()
+        if op in ("q_norm", "k_norm") and array.ndim == 2:
+            array = array.reshape(len(array), -1, self._config.head_dim)
+        elif op in self._heads_first:
+            array = array.transpose(1, 0, 2)
+        return np.array(array, dtype=np.float32, order="C")
 
 
 def _prefixed(prefix: str, sink: Sink) -> Sink:
@@ -199,8 +210,14 @@ def _given(case: Case) -> Iterator[Observation]:
             yield Observation(name, np.array(values, dtype=np.int64))
 
 
-def _identity(name: str, threads: int) -> EngineIdentity:
-    environment = environment_record(threads=threads)
+def _heads_first(model_type: str) -> frozenset[str]:
+    """Checkpoints that the source has as (heads, tokens)."""
+    rotated, normed = ("q_rope", "k_rope"), ("q_norm", "k_norm")
+    return frozenset((*rotated, *normed) if FAMILIES[model_type].heads_first else rotated)
+
+
+def _identity(name: str, threads: int, dtype: str) -> EngineIdentity:
+    environment = environment_record(threads=threads, dtype=dtype)
     build = {key: environment[key] for key in ("sources", "torch_build", "torch_libraries")}
     version = ", ".join(f"{p} {environment['packages'][p]}" for p in ("torch", "transformers"))
-    return EngineIdentity(name, version, PROFILE, canon.content_id(build), environment)
+    return EngineIdentity(name, version, PROFILES[dtype], canon.content_id(build), environment)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from trlm_lab.oracle.defaults.source import Row, Source, float32
@@ -100,7 +100,7 @@ def _activation(source: Source, act: Any) -> str:
     import torch
     from torch.nn import functional
 
-    known = {
+    known: dict[str, Callable[[Any], Any]] = {
         "silu": functional.silu,
         "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
         "gelu_erf": functional.gelu,

@@ -80,7 +80,7 @@ class Source:
         # Gemma 3 has one map of parameters for each kind of layer.
         if name == "rope_local_base_freq" and rope.get("sliding_attention"):
             return "rope_theta" in rope["sliding_attention"]
-        mapped = getattr(self.config, "attribute_map", {}).get(name)
+        mapped = getattr(self.config, "attribute_map", {}).get(name, name)
         names = (name, mapped, *_OTHER_NAMES.get(name, ()))
         tables = (self.declared, rope, rope.get("full_attention") or {})
         return any(table.get(key) is not None for table in tables for key in names)
