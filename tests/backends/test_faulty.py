@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.backends.tiny_slm import tiny_config
 from trlm_lab.backends.faults import (
     CATALOGUE,
     Planting,
@@ -20,7 +21,7 @@ from trlm_lab.backends.reference import ReferenceRunner
 from trlm_lab.base.bits import same_bits
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.interfaces import Runner, Subject, TraceView
-from trlm_lab.base.names import in_ladder_order, is_checkpoint
+from trlm_lab.base.names import LAYER_CHECKPOINTS, in_ladder_order, is_checkpoint
 from trlm_lab.base.records import Case, EffectiveConfig, Outcome, TolerancePolicy
 from trlm_lab.bisection.find import find_first_mismatch
 from trlm_lab.bisection.scoreboard import Expectation, Scoreboard, Standing, Trial
@@ -85,10 +86,7 @@ def test_the_catalogue_and_the_table_of_expectations_name_the_same_faults() -> N
 
 def test_every_operator_of_the_ladder_has_a_fault() -> None:
     found = {row.boundary.rpartition(".")[2] for row in expected_boundaries().values()}
-    untouched = {"input"}  # a copy of the stream that enters the layer
-    assert {"embedding", "attn_norm", "final_norm", "logits", "output"} <= found
-    assert found.isdisjoint(untouched)
-    assert len(found) == len({"embedding", "final_norm", "logits"}) + 18
+    assert found == {"embedding", *LAYER_CHECKPOINTS, "final_norm", "logits"}
 
 
 def test_boundaries_are_on_the_ladder(small_artifacts: dict[str, Packed]) -> None:
@@ -197,7 +195,8 @@ def test_tiling_needs_groups(small_artifacts: dict[str, Packed]) -> None:
 
 def test_a_fault_outside_the_layers_needs_none() -> None:
     assert FaultyRunner("tied_head_wrong").name == "faulty:tied_head_wrong"
-    assert planting(CATALOGUE["tied_head_wrong"], None).spec == "tied_head_wrong"
+    planned = planting(CATALOGUE["tied_head_wrong"], None, tiny_config())
+    assert planned.spec == "tied_head_wrong"
 
 
 class Bench:
@@ -295,7 +294,7 @@ def test_a_fault_below_the_limit_is_reported_as_such(bench: tuple[Packed, Bench]
         judge.oracle,
         loose,
     )
-    trial = judge_loose.trial(planting(CATALOGUE["bf16_rounding"], 1))
+    trial = judge_loose.trial(planting(CATALOGUE["bf16_rounding"], 1, tiny_config()))
     assert trial.standing is Standing.BELOW_LIMIT
     assert "no boundary exceeds its limit" in trial.mismatch.note
 

@@ -11,7 +11,7 @@ from trlm_lab.base.bits import same_bits
 from trlm_lab.ops import elementary
 from trlm_lab.ops.arithmetic import Arithmetic, Array
 from trlm_lab.ops.evaluation_profile import EvaluationProfile
-from trlm_lab.ops.gated import silu_gate
+from trlm_lab.ops.gated import ACTIVATIONS, gated
 from trlm_lab.ops.gelu_erf import SQRT_HALF, gelu_erf
 from trlm_lab.ops.gelu_tanh import CUBIC, SQRT_2_OVER_PI, gelu_tanh
 from trlm_lab.ops.silu import silu
@@ -42,9 +42,11 @@ def test_softcap_is_its_literal_steps(scalar: Arithmetic) -> None:
     assert same_bits(softcap(X, 30.0, scalar), expected)
 
 
-def test_the_gate_rounds_silu_first(scalar: Arithmetic) -> None:
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_the_gate_rounds_its_activation_first(name: str, scalar: Arithmetic) -> None:
     up = np.linspace(-3, 3, len(X)).astype(F32)
-    assert same_bits(silu_gate(X[None], up[None], scalar), (silu(X, scalar) * up)[None])
+    expected = (ACTIVATIONS[name](X, scalar) * up)[None]
+    assert same_bits(gated(X[None], up[None], name, scalar), expected)
 
 
 TRUE = {

@@ -7,12 +7,12 @@ their hashes checked as the sound engine does it; only then does the fault enter
 
 from __future__ import annotations
 
-from trlm_lab.backends.faults import CATALOGUE, Fault, Planting, planting
+from trlm_lab.backends.faults import CATALOGUE, Fault, Planting, planting, refusal
 from trlm_lab.backends.model_files import OpenModel, open_subject
 from trlm_lab.backends.reference import ReferenceRunner, ReferenceSession
 from trlm_lab.backends.slm_weights import Q8Rows
-from trlm_lab.backends.weights import tensor_name
 from trlm_lab.base.interfaces import Subject
+from trlm_lab.base.model_parts import tensor_name
 from trlm_lab.base.records import Availability, EffectiveConfig
 from trlm_lab.errors import FaultNameError, FaultNotApplicableError
 
@@ -51,7 +51,7 @@ class FaultyRunner:
             FaultNameError: the model has no such layer.
         """
         layer = None if self.fault.whole_model else layer_number(self.spec, self._layer, config)
-        return planting(self.fault, layer)
+        return planting(self.fault, layer, config)
 
     def open(self, subject: Subject) -> ReferenceSession:
         """Admit the subject soundly, then plant.
@@ -62,10 +62,12 @@ class FaultyRunner:
         """
         model = open_subject(subject, self.config)
         planted = self.planting(model.config)
-        refusal = self.fault.refusal(model.config, quantization(model))
-        if refusal:
-            raise FaultNotApplicableError(where=self.name, fault=self.fault.name, detail=refusal)
-        plant = self.fault.plant(planted.layer)
+        why = refusal(self.fault, model.config, quantization(model))
+        if why is None and planted.layer not in (None, *self.fault.layers(model.config)):
+            why = f"layer {planted.layer} does not slide"
+        if why:
+            raise FaultNotApplicableError(where=self.name, fault=self.fault.name, detail=why)
+        plant = self.fault.plant(model.config, planted.layer)
         return ReferenceRunner(self.profile, plant=plant, name=PREFIX + planted.spec).start(model)
 
 
@@ -102,4 +104,5 @@ def layer_number(spec: str, layer: str, config: EffectiveConfig) -> int:
 
 def quantization(model: OpenModel) -> str:
     """How the matrices of an open model are stored: `f32` or `q8_r128`."""
-    return "q8_r128" if isinstance(model.tensors[tensor_name("q_proj", 0)], Q8Rows) else "f32"
+    queries = model.tensors[tensor_name(model.config, "q_proj", 0)]
+    return "q8_r128" if isinstance(queries, Q8Rows) else "f32"

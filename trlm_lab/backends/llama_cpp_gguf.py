@@ -19,26 +19,26 @@ from numpy.typing import NDArray
 
 from trlm_lab.backends.process_files import read_object
 from trlm_lab.backends.safetensors_weights import model_dir_tensors
-from trlm_lab.backends.weights import EMBEDDING, FINAL_NORM, HEAD, LAYER_TENSORS, tensor_name
 from trlm_lab.base import canon
 from trlm_lab.base.blobs import file_sha256, write_atomically
 from trlm_lab.base.home import trlm_home
+from trlm_lab.base.model_parts import EMBEDDING, FINAL_NORM, HEAD
 from trlm_lab.errors import ModelFilesError, UnsupportedModelError
 
 #: Part of the cache key: raise it when the bytes of an export change.
 EXPORT_VERSION = 1
 
-#: Our operator names to the tensor names of the llama architecture, behind `blk.{i}.`.
+#: Modules of a layer to their names in the llama architecture, behind `blk.{i}.`.
 GGUF_TENSORS: dict[str, str] = {
-    "attn_norm": "attn_norm",
-    "q_proj": "attn_q",
-    "k_proj": "attn_k",
-    "v_proj": "attn_v",
-    "o_proj": "attn_output",
-    "mlp_norm": "ffn_norm",
-    "gate_proj": "ffn_gate",
-    "up_proj": "ffn_up",
-    "down_proj": "ffn_down",
+    "input_layernorm": "attn_norm",
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "post_attention_layernorm": "ffn_norm",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
 }
 
 #: Fields of config.json that would change the result and that the export does not carry over.
@@ -133,12 +133,12 @@ def _gguf_tensors(model_dir: Path, keys: LlamaKeys) -> Iterator[tuple[str, NDArr
     yield "output_norm.weight", tensor(FINAL_NORM)
     if not keys.tied:
         yield "output.weight", tensor(HEAD)
-    turned = {"q_proj": keys.heads, "k_proj": keys.kv_heads}
+    turned = {"attn_q": keys.heads, "attn_k": keys.kv_heads}
     for layer in range(keys.layers):
-        for op in LAYER_TENSORS:
-            values = tensor(tensor_name(op, layer))
-            values = interleaved_rows(values, turned[op]) if op in turned else values
-            yield f"blk.{layer}.{GGUF_TENSORS[op]}.weight", values
+        for module, name in GGUF_TENSORS.items():
+            values = tensor(f"model.layers.{layer}.{module}.weight")
+            values = interleaved_rows(values, turned[name]) if name in turned else values
+            yield f"blk.{layer}.{name}.weight", values
 
 
 def write_gguf(model_dir: Path, out: Path) -> None:

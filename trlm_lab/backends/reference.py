@@ -17,9 +17,9 @@ from importlib.resources.abc import Traversable
 import numpy as np
 
 from trlm_lab import __version__
+from trlm_lab.backends.forward import Chunk, ModelForward, Perturb, unperturbed
 from trlm_lab.backends.held_weights import held_tensors
 from trlm_lab.backends.kv_cache import KvCache
-from trlm_lab.backends.llama_forward import Chunk, LlamaForward, Perturb, unperturbed
 from trlm_lab.backends.model_files import OpenModel, open_subject
 from trlm_lab.backends.operators import Ints, Operators, sound_operators
 from trlm_lab.backends.profiles import evaluation_profile
@@ -93,12 +93,12 @@ class ReferenceRunner:
     def start(self, model: OpenModel) -> ReferenceSession:
         """A session on tensors already in memory."""
         arithmetic = self.profile.arithmetic(self.threads)
-        sound = sound_operators(arithmetic, model.config.rope_order)
+        sound = sound_operators(arithmetic, model.config)
         layers: tuple[int | None, ...] = (None, *range(model.config.num_hidden_layers))
         chosen = {layer: self.plant.operators(layer, sound) for layer in layers}
         tensors = held_tensors(model.tensors, arithmetic.dtype) if self.hold else model.tensors
         weights = self.plant.weights(ArrayWeights(tensors))
-        forward = LlamaForward(
+        forward = ModelForward(
             model.config, weights, arithmetic, chosen.__getitem__, self.plant.perturb
         )
         return ReferenceSession(forward, self._identity())
@@ -116,7 +116,7 @@ class ReferenceRunner:
 class ReferenceSession:
     """An opened model. Runs are independent; `advance` continues a conversation's cache."""
 
-    def __init__(self, forward: LlamaForward, identity: EngineIdentity) -> None:
+    def __init__(self, forward: ModelForward, identity: EngineIdentity) -> None:
         self.forward = forward
         self._identity = identity
 
@@ -229,13 +229,14 @@ def _inputs(case: Case) -> Iterator[Observation]:
 CODE_ROOMS = ("ops", "quant")
 CODE_FILES = {
     "backends": (
+        "forward.py",
         "held_weights.py",
         "kv_cache.py",
-        "llama_forward.py",
         "operators.py",
         "reference.py",
         "safetensors_weights.py",
         "slm_weights.py",
+        "source_weights.py",
         "weights.py",
     ),
     "slm": ("planes.py", "read.py"),

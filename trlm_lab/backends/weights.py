@@ -9,28 +9,6 @@ from trlm_lab.errors import ModelFilesError
 from trlm_lab.ops.arithmetic import Array
 from trlm_lab.ops.matmul import RowBlocks
 
-EMBEDDING = "model.embed_tokens.weight"
-FINAL_NORM = "model.norm.weight"
-HEAD = "lm_head.weight"
-
-#: The tensor of each operator of a layer, behind `model.layers.{i}.`.
-LAYER_TENSORS: dict[str, str] = {
-    "attn_norm": "input_layernorm.weight",
-    "q_proj": "self_attn.q_proj.weight",
-    "k_proj": "self_attn.k_proj.weight",
-    "v_proj": "self_attn.v_proj.weight",
-    "o_proj": "self_attn.o_proj.weight",
-    "mlp_norm": "post_attention_layernorm.weight",
-    "gate_proj": "mlp.gate_proj.weight",
-    "up_proj": "mlp.up_proj.weight",
-    "down_proj": "mlp.down_proj.weight",
-}
-
-
-def tensor_name(op: str, layer: int) -> str:
-    """The Hugging Face tensor name of operator `op` in a layer."""
-    return f"model.layers.{layer}.{LAYER_TENSORS[op]}"
-
 
 class Weights(Protocol):
     """Read access to a model's tensors; nothing is copied that was not asked for.

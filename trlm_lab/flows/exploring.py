@@ -6,14 +6,14 @@ Plain float32 NumPy; the exact profiles are the engines' business.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trlm_lab.backends.safetensors_weights import model_dir_tensors
-from trlm_lab.backends.weights import EMBEDDING, FINAL_NORM, HEAD, LAYER_TENSORS
+from trlm_lab.backends.source_weights import model_weights
+from trlm_lab.base.model_parts import EMBEDDING, FINAL_NORM, HEAD, layer_tensors
 from trlm_lab.base.records import Case
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ F32 = NDArray[np.float32]
 SAMPLE = 1 << 16
 #: Latin, Greek, Cyrillic and signs: what the figures' font has.
 _FONT_END = 0x2000
-_LAYER = re.compile(r"model\.layers\.(\d+)\.(.+)\Z")
-_ROLE = {name: op for op, name in LAYER_TENSORS.items()}
 
 
 def weight_rows(run: Run, label: str) -> list[dict[str, Any]]:
@@ -35,16 +33,15 @@ def weight_rows(run: Run, label: str) -> list[dict[str, Any]]:
     `p999` is the 0.999 quantile of |w| over a strided sample; `peak` is the largest RMS of an
     input channel (a column) over the median one, which is what a per-row quantizer cannot follow.
     """
+    config, root = run.described.config, run.model_dirs[label]
+    weights = model_weights(config, model_dir_tensors(root), str(root))
     rows = []
-    for name, tensor in sorted(model_dir_tensors(run.model_dirs[label]).items()):
-        found = _LAYER.match(name)
-        if found is None or len(tensor.shape) != 2:
-            continue
-        values = np.asarray(tensor[0 : tensor.shape[0]], dtype=np.float32)
-        rows.append(
-            {"layer": int(found[1]), "operator": _ROLE.get(found[2], found[2]), **_figures(values)}
-        )
-    return sorted(rows, key=lambda r: (r["layer"], list(LAYER_TENSORS).index(r["operator"])))
+    for layer in range(config.num_hidden_layers):
+        for tensor in layer_tensors(config, layer):
+            if len(tensor.shape) == 2:
+                values = np.asarray(weights[tensor.name][0 : tensor.shape[0]], dtype=np.float32)
+                rows.append({"layer": layer, "operator": tensor.role, **_figures(values)})
+    return rows
 
 
 def _figures(values: F32) -> dict[str, Any]:

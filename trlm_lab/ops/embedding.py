@@ -1,4 +1,4 @@
-"""Embedding lookup: the table's rows of the token ids, in the profile's type."""
+"""Embedding: the table's rows of the token ids, their scale, and learned positions."""
 
 from __future__ import annotations
 
@@ -18,6 +18,26 @@ def check_token_range(token_ids: Int[Array, " T"], vocab: int) -> None:
         raise TokenRangeError(
             where="embedding", token=int(token_ids[index]), index=index, vocab=vocab
         )
+
+
+@np.errstate(all="ignore")
+def scaled_embedding(
+    x: Float[Array, "T D"], scale: float, arithmetic: Arithmetic
+) -> Float[Array, "T D"]:
+    """Embeddings times the materialised float32 scale."""
+    return np.asarray(arithmetic.array(x) * arithmetic.dtype.type(scale))
+
+
+@np.errstate(all="ignore")
+def add_positions(
+    x: Float[Array, "T D"], table: RowBlocks, positions: Int[Array, " T"], arithmetic: Arithmetic
+) -> Float[Array, "T D"]:
+    """Row `positions[t]` of the learned `table` (positions, D) added to each token.
+
+    Raises:
+        TokenRangeError: a position that the table does not hold.
+    """
+    return np.asarray(arithmetic.array(x) + embedding(table, positions, arithmetic))
 
 
 def embedding(

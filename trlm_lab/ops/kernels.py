@@ -32,7 +32,7 @@ from trlm_lab.ops.arithmetic import Arithmetic, Array
 from trlm_lab.ops.attention import attention
 from trlm_lab.ops.cast import cast
 from trlm_lab.ops.embedding import embedding
-from trlm_lab.ops.gated import silu_gate
+from trlm_lab.ops.gated import gated
 from trlm_lab.ops.gelu_erf import gelu_erf
 from trlm_lab.ops.gelu_tanh import gelu_tanh
 from trlm_lab.ops.layer_norm import layer_norm
@@ -101,7 +101,7 @@ def reference_kernels(arithmetic: Arithmetic) -> Kernels:
         "silu": partial(silu, arithmetic=a),
         "gelu_tanh": partial(gelu_tanh, arithmetic=a),
         "gelu_erf": partial(gelu_erf, arithmetic=a),
-        "swiglu": partial(silu_gate, arithmetic=a),
+        "swiglu": partial(gated, activation="silu", arithmetic=a),
         "matmul": partial(matmul, arithmetic=a),
         "embedding": partial(embedding, arithmetic=a),
         "residual": partial(residual, arithmetic=a),

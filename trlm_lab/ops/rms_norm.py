@@ -33,6 +33,12 @@ def mean_over_last(values: Array, arithmetic: Arithmetic) -> Array:
 
 
 @np.errstate(all="ignore")
+def unit_offset(weight: Float[Array, " D"], arithmetic: Arithmetic) -> Float[Array, " D"]:
+    """The factor 1 + w of the Gemma families, rounded in the profile's type."""
+    return np.asarray(arithmetic.dtype.type(1) + arithmetic.array(weight))
+
+
+@np.errstate(all="ignore")
 def rms_norm(
     x: Float[Array, "*T D"], weight: Float[Array, " D"], eps: float, arithmetic: Arithmetic
 ) -> Float[Array, "*T D"]:

@@ -1,6 +1,7 @@
 """Rotary position embedding, interleaved pairs (2i, 2i + 1), as GGUF and SLM1 store llama heads.
 
-The same rotation as `rope` on a permuted head: see `half_split_to_interleaved`.
+The same rotation as `rope` on a permuted head: see `half_split_to_interleaved`. P < E/2 frequencies
+turn the first 2P coordinates.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from trlm_lab.ops.rotation import check_rotation_shapes, cosines_and_sines
 def rope_interleaved(
     x: Float[Array, "T N E"],
     positions: Int[Array, " T"],
-    inv_freq: Float[Array, " E//2"],
+    inv_freq: Float[Array, " P"],
     arithmetic: Arithmetic,
     attention_factor: float = 1.0,
 ) -> Float[Array, "T N E"]:
@@ -30,10 +31,11 @@ def rope_interleaved(
     check_rotation_shapes("rope_interleaved", x, positions, np.asarray(inv_freq))
     tables = cosines_and_sines(positions, inv_freq, arithmetic, attention_factor)
     c, s = (part[:, None, :] for part in tables)
-    y = np.empty_like(x)
-    x1, x2 = x[..., 0::2], x[..., 1::2]
-    y[..., 0::2] = x1 * c - x2 * s
-    y[..., 1::2] = x2 * c + x1 * s
+    turned = 2 * c.shape[-1]
+    y = x.copy()
+    x1, x2 = x[..., 0:turned:2], x[..., 1:turned:2]
+    y[..., 0:turned:2] = x1 * c - x2 * s
+    y[..., 1:turned:2] = x2 * c + x1 * s
     return y
 
 

@@ -41,14 +41,15 @@ def cosines_and_sines(
 
 
 def check_rotation_shapes(where: str, x: Array, positions: Array, inv_freq: Array) -> None:
-    """Raise ShapeMismatchError unless x is (T, N, E), positions (T,) and inv_freq (E/2,)."""
+    """Raise ShapeMismatchError unless x is (T, N, E), positions (T,), inv_freq (P,), P <= E/2."""
     if x.ndim != 3 or x.shape[-1] % 2:
         raise ShapeMismatchError(where=where, name="x", got=x.shape, expected="(T, N, E), E even")
     if positions.shape != x.shape[:1]:
         raise ShapeMismatchError(
             where=where, name="positions", got=positions.shape, expected=f"({len(x)},)"
         )
-    if inv_freq.shape != (x.shape[-1] // 2,):
+    pairs = x.shape[-1] // 2
+    if inv_freq.ndim != 1 or not 0 < len(inv_freq) <= pairs:
         raise ShapeMismatchError(
-            where=where, name="inv_freq", got=inv_freq.shape, expected=f"({x.shape[-1] // 2},)"
+            where=where, name="inv_freq", got=inv_freq.shape, expected=f"1 to {pairs} frequencies"
         )

@@ -8,6 +8,7 @@ from trlm_lab.backends.faults.catalogue import (
     expected_boundaries,
     planting,
     plantings,
+    refusal,
 )
 from trlm_lab.backends.faults.fault import Fault
 
@@ -20,4 +21,5 @@ __all__ = [
     "expected_boundaries",
     "planting",
     "plantings",
+    "refusal",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trlm_lab.backends.faults.fault import Fault, operators_changed
+from trlm_lab.backends.faults.fault import Fault, absent, operators_changed, sliding_layers
 from trlm_lab.backends.operators import Bools, Operators
 from trlm_lab.base.records import EffectiveConfig
 from trlm_lab.ops.arithmetic import Array
@@ -42,8 +42,8 @@ def _scale_missing(sound: Operators) -> Operators:
 
 
 def _sees_next(sound: Operators) -> Operators:
-    def mask(queries: int, keys: int, keep: Bools | None) -> Bools:
-        visible = sound.mask(queries, keys, keep)
+    def mask(queries: int, keys: int, keep: Bools | None, window: int | None) -> Bools:
+        visible = sound.mask(queries, keys, keep, window)
         following = np.zeros_like(visible)
         following[:, 1:] = visible[:, :-1]
         return visible | following if keep is None else visible | (following & keep)
@@ -52,14 +52,31 @@ def _sees_next(sound: Operators) -> Operators:
 
 
 def _loses_own_key(sound: Operators) -> Operators:
-    def mask(queries: int, keys: int, keep: Bools | None) -> Bools:
-        visible = sound.mask(queries, keys, keep)
+    def mask(queries: int, keys: int, keep: Bools | None, window: int | None) -> Bools:
+        visible = sound.mask(queries, keys, keep, window)
         own = np.eye(queries, keys, keys - queries, dtype=np.bool_)
         others = visible & ~own
         # A query without any other key keeps its own: an empty row would be an error, not a fault.
         return np.where(others.any(axis=-1, keepdims=True), others, visible)
 
     return replace(sound, mask=mask)
+
+
+def _wider_window(sound: Operators) -> Operators:
+    def mask(queries: int, keys: int, keep: Bools | None, window: int | None) -> Bools:
+        return sound.mask(queries, keys, keep, None if window is None else window + 1)
+
+    return replace(sound, mask=mask)
+
+
+def _no_window(sound: Operators) -> Operators:
+    return replace(
+        sound, mask=lambda queries, keys, keep, window: sound.mask(queries, keys, keep, None)
+    )
+
+
+def _uncapped(sound: Operators) -> Operators:
+    return replace(sound, softcap=lambda name, x, cap: x)
 
 
 TEMPERATURE = 2.0
@@ -102,6 +119,13 @@ FAULTS = (
         "attention_scale_missing",
         "scores are not scaled by 1/sqrt(E)",
         operators_changed(_scale_missing),
+        refusal=absent(lambda c: c.attention_scale != 1, "the model does not scale its scores"),
+    ),
+    Fault(
+        "attention_softcap_missing",
+        "scores pass without the model's soft cap",
+        operators_changed(_uncapped),
+        refusal=absent(lambda c: c.attn_logit_softcapping, "the model does not cap its scores"),
     ),
     Fault(
         "mask_off_by_one",
@@ -114,6 +138,20 @@ FAULTS = (
         "each query sees the keys before it and not its own",
         operators_changed(_loses_own_key),
         tokens=2,
+    ),
+    Fault(
+        "window_off_by_one",
+        "each query of a sliding layer also sees the key just behind its window",
+        operators_changed(_wider_window),
+        layers=sliding_layers,
+        past_window=True,
+    ),
+    Fault(
+        "window_missing",
+        "a sliding layer sees every key, as a full one does",
+        operators_changed(_no_window),
+        layers=sliding_layers,
+        past_window=True,
     ),
     Fault(
         "softmax_temperature",

@@ -10,6 +10,7 @@ from importlib.resources import files
 
 from trlm_lab.backends.faults import (
     attention,
+    bias,
     ends,
     mlp,
     norm,
@@ -22,11 +23,12 @@ from trlm_lab.backends.faults import (
     cache as kv_cache,
 )
 from trlm_lab.backends.faults.fault import Fault
+from trlm_lab.base.model_parts import layer_ops
 from trlm_lab.base.records import EffectiveConfig, Outcome
 from trlm_lab.base.registry import Registry
 
 CATALOGUE: Registry[Fault] = Registry("planted fault")
-for room in (ends, norm, weights, values, rope, attention, kv_cache, residual, mlp):
+for room in (ends, norm, weights, bias, values, rope, attention, kv_cache, residual, mlp):
     for entry in room.FAULTS:
         CATALOGUE.register(entry.name, entry)
 
@@ -59,16 +61,12 @@ class Planting:
     layer: int | None
     boundary: str
     verdict: Outcome
+    tokens: int
 
     @property
     def spec(self) -> str:
         """`NAME@LAYER`, or `NAME` outside the layers."""
         return self.fault.name if self.layer is None else f"{self.fault.name}@{self.layer}"
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of the shortest case in which the fault shows."""
-        return self.fault.tokens
 
 
 def default_layers(layers: int) -> tuple[int, ...]:
@@ -76,19 +74,41 @@ def default_layers(layers: int) -> tuple[int, ...]:
     return tuple(sorted({0, layers // 2, layers - 1}))
 
 
+def refusal(fault: Fault, config: EffectiveConfig, quant: str) -> str | None:
+    """Why a model of this configuration and quantization cannot have a fault, or None."""
+    boundary = expected_boundaries()[fault.name].boundary
+    op = boundary.rpartition(".")[2]
+    if boundary.startswith("layers.{layer}.") and op not in layer_ops(config):
+        return f"the model has no {op}"
+    if not fault.whole_model and not fault.layers(config):
+        return "no layer of the model slides"
+    return fault.refusal(config, quant)
+
+
 def plantings(
     config: EffectiveConfig, quant: str, layers: Sequence[int] | None = None
 ) -> Iterator[Planting]:
-    """Every fault that this model can have, in each of the layers (default: `default_layers`)."""
-    chosen = default_layers(config.num_hidden_layers) if layers is None else tuple(layers)
+    """Every fault that this model can have, in each of the layers.
+
+    The default are the first, a middle and the last of the layers that can have the fault.
+    """
     for name in CATALOGUE:
         fault = CATALOGUE[name]
-        if fault.refusal(config, quant) is None:
-            for layer in (None,) if fault.whole_model else chosen:
-                yield planting(fault, layer)
+        if refusal(fault, config, quant) is None:
+            for layer in (None,) if fault.whole_model else _chosen(fault, config, layers):
+                yield planting(fault, layer, config)
 
 
-def planting(fault: Fault, layer: int | None) -> Planting:
+def _chosen(fault: Fault, config: EffectiveConfig, layers: Sequence[int] | None) -> tuple[int, ...]:
+    able = fault.layers(config)
+    if layers is None:
+        return tuple(able[index] for index in default_layers(len(able)))
+    return tuple(layer for layer in layers if layer in able)
+
+
+def planting(fault: Fault, layer: int | None, config: EffectiveConfig) -> Planting:
     """A fault in a place, with what is expected of it."""
     expected = expected_boundaries()[fault.name]
-    return Planting(fault, layer, expected.boundary.format(layer=layer), expected.verdict)
+    past = (config.sliding_window or 0) + 1 if fault.past_window else 0
+    boundary = expected.boundary.format(layer=layer)
+    return Planting(fault, layer, boundary, expected.verdict, max(fault.tokens, past))

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from trlm_lab.backends.faults.fault import Change, Fault, operators_changed
+from trlm_lab.backends.faults.fault import Change, Fault, absent, operators_changed
 from trlm_lab.backends.operators import Ints, Operators
+from trlm_lab.base.records import EffectiveConfig
 from trlm_lab.ops.arithmetic import Array
 from trlm_lab.ops.matmul import RowBlocks
 
@@ -29,6 +30,33 @@ def _scaled(sound: Operators) -> Operators:
         return np.asarray(x * x.dtype.type(math.sqrt(x.shape[1])))
 
     return replace(sound, embedding=embedding)
+
+
+def _unscaled(sound: Operators) -> Operators:
+    return replace(sound, embedding_scale=lambda x, scale: x)
+
+
+def _next_position(sound: Operators) -> Operators:
+    def positions(x: Array, table: RowBlocks, at: Ints) -> Array:
+        return sound.positions(x, table, (at + 1) % table.shape[0])
+
+    return replace(sound, positions=positions)
+
+
+def _no_positions(sound: Operators) -> Operators:
+    return replace(sound, positions=lambda x, table, at: x)
+
+
+def _uncapped(sound: Operators) -> Operators:
+    return replace(sound, softcap=lambda name, x, cap: x)
+
+
+def _scales(config: EffectiveConfig) -> bool:
+    return config.embedding_scale != 1
+
+
+def _learned(config: EffectiveConfig) -> bool:
+    return config.rope_order == "none"
 
 
 def _logits_changed(change: Callable[[Array], Array]) -> Change:
@@ -63,6 +91,28 @@ FAULTS = (
         "embeddings are multiplied by sqrt(D), as another family does",
         operators_changed(_scaled),
         whole_model=True,
+        refusal=absent(lambda c: not _scales(c), "the model scales its embeddings itself"),
+    ),
+    Fault(
+        "embedding_scale_missing",
+        "embeddings are taken as they are stored, without the model's scale",
+        operators_changed(_unscaled),
+        whole_model=True,
+        refusal=absent(_scales, "the model does not scale its embeddings"),
+    ),
+    Fault(
+        "learned_position_off_by_one",
+        "learned positions count from 1",
+        operators_changed(_next_position),
+        whole_model=True,
+        refusal=absent(_learned, "the model has no learned positions"),
+    ),
+    Fault(
+        "learned_positions_missing",
+        "learned positions are not added",
+        operators_changed(_no_positions),
+        whole_model=True,
+        refusal=absent(_learned, "the model has no learned positions"),
     ),
     Fault(
         "tied_head_wrong",
@@ -75,6 +125,16 @@ FAULTS = (
         "logits pass a soft cap that the model does not have",
         operators_changed(_logits_changed(_capped)),
         whole_model=True,
+        refusal=absent(
+            lambda c: c.final_logit_softcapping is None, "the model caps its logits itself"
+        ),
         parameters={"cap": CAP},
+    ),
+    Fault(
+        "logits_softcap_missing",
+        "logits pass without the model's soft cap",
+        operators_changed(_uncapped),
+        whole_model=True,
+        refusal=absent(lambda c: c.final_logit_softcapping, "the model does not cap its logits"),
     ),
 )

@@ -11,6 +11,7 @@ from trlm_lab.backends.operators import Operators
 from trlm_lab.backends.reference import Plant
 from trlm_lab.base.bits import round_to_bf16
 from trlm_lab.base.names import layer_checkpoint
+from trlm_lab.base.records import EffectiveConfig
 from trlm_lab.ops.arithmetic import Array
 from trlm_lab.ops.matmul import RowBlocks
 
@@ -23,7 +24,7 @@ def _bf16_rounding(sound: Operators) -> Operators:
     return replace(sound, project=project)
 
 
-def _nan(layer: int | None) -> Plant:
+def _nan(config: EffectiveConfig, layer: int | None) -> Plant:
     place = layer_checkpoint(layer or 0, "k_proj")
 
     def perturb(name: str, values: Array) -> Array:

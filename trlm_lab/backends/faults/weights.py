@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trlm_lab.backends.faults.fault import Fault
+from trlm_lab.backends.faults.fault import Fault, Planter
 from trlm_lab.backends.reference import Plant
-from trlm_lab.backends.weights import Weights, tensor_name
+from trlm_lab.backends.weights import Weights
 from trlm_lab.base.bits import round_to_bf16
+from trlm_lab.base.model_parts import tensor_name
 from trlm_lab.base.records import EffectiveConfig
 from trlm_lab.ops.arithmetic import Array
 from trlm_lab.ops.matmul import RowBlocks
@@ -55,9 +56,9 @@ class WeightsChanged:
 Change = Callable[[RowBlocks], RowBlocks]
 
 
-def _matrix_changed(op: str, change: Change) -> Callable[[int | None], Plant]:
-    def plant(layer: int | None) -> Plant:
-        name = tensor_name(op, layer or 0)
+def _matrix_changed(op: str, change: Change) -> Planter:
+    def plant(config: EffectiveConfig, layer: int | None) -> Plant:
+        name = tensor_name(config, op, layer or 0)
         changes = {name: lambda sound: change(sound.matrix(name))}
         return Plant(weights=lambda sound: WeightsChanged(sound, changes))
 
@@ -107,8 +108,8 @@ def _bf16(sound: RowBlocks) -> RowBlocks:
     return RowsChanged(sound, lambda first, rows: round_to_bf16(rows))
 
 
-def _gate_up_swapped(layer: int | None) -> Plant:
-    gate, up = tensor_name("gate_proj", layer or 0), tensor_name("up_proj", layer or 0)
+def _gate_up_swapped(config: EffectiveConfig, layer: int | None) -> Plant:
+    gate, up = (tensor_name(config, op, layer or 0) for op in ("gate_proj", "up_proj"))
     changes: dict[str, Callable[[Weights], RowBlocks]] = {
         gate: lambda sound: sound.matrix(up),
         up: lambda sound: sound.matrix(gate),
