@@ -46,7 +46,7 @@ def test_every_flipped_byte_of_a_case_group_is_found(root: Path) -> None:
 def test_flipped_bytes_of_all_documents_are_found_in_their_files(root: Path) -> None:
     for path in sorted(root.rglob("zarr.json")):
         data = path.read_bytes()
-        for flipped in _flips(data, 1 + len(data) // 20):
+        for flipped in _flips(data, 1 + len(data) // 8):
             path.write_bytes(flipped)
             with pytest.raises(TraceCorruptError) as caught:
                 _verify(root)

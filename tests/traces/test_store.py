@@ -75,16 +75,16 @@ def test_xarray_opens_it_without_a_warning(root: Path, case: Case, stream_of: St
     wanted = {o.name: o.values for o in stream_of(case)}["layers.1.attn_probs"]
     assert np.array_equal(stacked.isel(L=1).values, wanted)
     assert tree["words"]["token_ids"].values.tolist() == list(case.token_ids)
-    assert tree.attrs["schema"] == "trlm.trace.v1"
+    assert tree.attrs["schema"] == "trlm.trace.v2"
     assert TraceStore(root).as_datatree().identical(tree)
 
 
-def test_zarr_sees_uncompressed_single_layer_chunks(root: Path) -> None:
+def test_zarr_sees_uncompressed_single_layer_chunks_in_one_shard(root: Path) -> None:
     array = zarr.open_group(root, mode="r")["words/layers.q_proj"]
     assert array.chunks == (1, 3, 4)
-    assert array.shape == (2, 3, 4)
+    assert array.shape == array.shards == (2, 3, 4)
     assert array.compressors == ()
-    assert array.shards is None
+    assert zarr.open_group(root, mode="r")["words/logits"].shards is None
 
 
 def test_zarr_agrees_without_the_inlined_metadata(root: Path) -> None:
@@ -95,10 +95,13 @@ def test_zarr_agrees_without_the_inlined_metadata(root: Path) -> None:
     assert np.array_equal(group["words/layers.mlp_act"][1], store.read("words", "layers.1.mlp_act"))
 
 
-def test_a_chunk_file_hashes_to_the_declared_digest(root: Path) -> None:
-    chunk = root / "words" / "layers.q_proj" / "c.1.0.0"
+def test_a_layer_of_a_shard_hashes_to_the_declared_digest(root: Path) -> None:
+    shard = (root / "words" / "layers.q_proj" / "c.0.0.0").read_bytes()
     declared = TraceStore(root).digest("words", "layers.1.q_proj")
-    assert hashlib.sha256(chunk.read_bytes()).hexdigest() == declared.sha256
+    assert hashlib.sha256(shard[48:96]).hexdigest() == declared.sha256
+    whole = (root / "words" / "logits" / "c.0.0").read_bytes()
+    declared = TraceStore(root).digest("words", "logits")
+    assert hashlib.sha256(whole).hexdigest() == declared.sha256
 
 
 def test_layers_that_an_engine_hides_stay_out(tmp_path: Path, identity: EngineIdentity) -> None:
@@ -154,7 +157,10 @@ def test_a_partial_case_is_invisible_and_rewritten(
 
     with pytest.raises(OSError, match="killed"):
         TraceWriter(root, identity, subject).write_case(other, dies())
-    assert (root / "late").is_dir()
+    assert not list(root.glob("*late*"))
+    # What a kill leaves behind: a directory of a temporary name.
+    (root / ".tmp-late" / "logits").mkdir(parents=True)
+    (root / ".tmp-late" / "zarr.json").write_text("{}")
     store = TraceStore(root)
     assert store.case_ids() == ("words",)
     store.verify()
@@ -162,6 +168,7 @@ def test_a_partial_case_is_invisible_and_rewritten(
     writer = TraceWriter(root, identity, subject)
     assert writer.kept(other) is None
     writer.write_case(other, stream_of(other))
+    assert not (root / ".tmp-late").exists()
     assert TraceStore(root).verify().case("late") == hash_only(other, stream_of(other))
 
 
@@ -235,14 +242,40 @@ def test_trace_missing_error(root: Path) -> None:
         store.read("words", "layers.9.input")
 
 
-def test_reading_a_short_or_lost_chunk_is_refused(root: Path) -> None:
-    chunk = root / "words" / "logits" / "c.0.0"
-    chunk.write_bytes(chunk.read_bytes()[:-4])
-    with pytest.raises(TraceCorruptError, match="bytes for"):
-        TraceStore(root).read("words", "logits")
+@pytest.mark.parametrize("array", ["logits", "layers.attn_scores"])
+def test_a_torn_or_lost_file_is_refused_on_reading(root: Path, array: str) -> None:
+    """zarr gives NaN for a file that is not there; nothing here does."""
+    (chunk,) = (root / "words" / array).glob("c.*")
+    whole, name = chunk.read_bytes(), array.replace("layers.", "layers.1.")
+    store = TraceStore(root)
+    for torn in (whole[: len(whole) // 2], bytes(len(whole)), b""):
+        chunk.write_bytes(torn)
+        with pytest.raises(TraceCorruptError):
+            store.read("words", name)
+    chunk.write_bytes(whole[:-1])
+    with pytest.raises(TraceCorruptError, match="declared are"):
+        store.as_datatree()
     chunk.unlink()
     with pytest.raises(TraceCorruptError, match="lost"):
-        TraceStore(root).read("words", "logits")
+        store.read("words", name)
+    with pytest.raises(TraceCorruptError, match="lost"):
+        store.as_datatree()
+
+
+def test_a_damaged_index_is_refused(root: Path) -> None:
+    shard = root / "words" / "layers.output" / "c.0.0.0"
+    shard.write_bytes(shard.read_bytes()[:-1] + b"?")
+    with pytest.raises(TraceCorruptError, match="index"):
+        TraceStore(root).as_datatree()
+    with pytest.raises(TraceCorruptError, match="index"):
+        TraceStore(root).verify()
+
+
+def test_an_earlier_layout_is_refused(root: Path) -> None:
+    document = root / "zarr.json"
+    document.write_bytes(document.read_bytes().replace(b"trlm.trace.v2", b"trlm.trace.v1"))
+    with pytest.raises(TraceCorruptError):
+        TraceStore(root)
 
 
 def test_views_satisfy_the_protocol(root: Path, tmp_path: Path, identity: EngineIdentity) -> None:

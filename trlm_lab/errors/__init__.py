@@ -368,6 +368,7 @@ from trlm_lab.errors.tok2 import (
 from trlm_lab.errors.traces import (
     NotATraceError,
     ObservationError,
+    TraceChangedError,
     TraceCorruptError,
     TraceMissingError,
     TraceSubjectError,
@@ -669,6 +670,7 @@ __all__ = [
     "TokenizerFileError",
     "TokenizerKindError",
     "TokenizerVocabularyError",
+    "TraceChangedError",
     "TraceCorruptError",
     "TraceMissingError",
     "TraceSubjectError",

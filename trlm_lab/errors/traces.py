@@ -43,3 +43,11 @@ class TraceMissingError(Refused):
     code = "TRACE_MISSING"
     rule = "the trace holds no {kind} {name!r}"
     fix = "list what it holds with case_ids() and names()"
+
+
+class TraceChangedError(Refused):
+    """A case that was taken again and gave other values than are stored."""
+
+    code = "TRACE_CHANGED"
+    rule = "taken again it hashes to {found}, the trace holds {held}; nothing was replaced"
+    fix = "the engine does not repeat itself: capture into another directory and compare the two"

@@ -19,7 +19,7 @@ def check_stored_traces(dossier: Dossier) -> None:
         dossier.progress("check every stored trace", done, len(paths))
         try:
             store = TraceStore(path)
-            trace_id = store.verify(dossier.sha256).trace_id
+            trace_id = store.verify().trace_id
         except TrlmError as error:
             dossier.report.fail_with(error)
             continue

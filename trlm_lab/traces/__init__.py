@@ -4,7 +4,9 @@ The only room that knows zarr and xarray. A trace is read through `base.interfac
 """
 
 from trlm_lab.traces.intake import hash_only, trace_record
+from trlm_lab.traces.keeping import Keeping
 from trlm_lab.traces.memory import MemoryTrace
+from trlm_lab.traces.picks import Pick
 from trlm_lab.traces.process_files import (
     SafetensorsTrace,
     write_process_case,
@@ -14,7 +16,9 @@ from trlm_lab.traces.store import TraceStore
 from trlm_lab.traces.writer import TraceWriter
 
 __all__ = [
+    "Keeping",
     "MemoryTrace",
+    "Pick",
     "SafetensorsTrace",
     "TraceStore",
     "TraceWriter",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.records import EngineIdentity
 from trlm_lab.errors import TraceCorruptError
 from trlm_lab.traces.documents import (
@@ -14,37 +12,36 @@ from trlm_lab.traces.documents import (
     StoredCase,
     array_documents,
     case_document,
-    chunk_path,
     header_document,
     root_document,
     to_bytes,
 )
+from trlm_lab.traces.layout import stored_arrays
+from trlm_lab.traces.shards import ShardFile
+from trlm_lab.traces.slabs import read_slab, require_files
 
 #: Leftovers of an interrupted atomic write; the writer removes them, readers pass over them.
 TEMPORARY = ".tmp-"
 
 
-def verify_case(
-    directory: Path, stored: StoredCase, hash_of: Callable[[Path], str] = file_sha256
-) -> None:
+def verify_case(directory: Path, stored: StoredCase) -> None:
     """Compare all files of a complete case with its declarations.
 
     Raises:
         TraceCorruptError: at the first file that is changed, lost or foreign.
     """
     _require_bytes(directory / DOCUMENT, to_bytes(case_document(stored)))
-    documents = array_documents(stored.trace)
-    for array, document in documents.items():
-        _require_bytes(directory / array / DOCUMENT, to_bytes(document))
-    expected = {directory / DOCUMENT, *(directory / array / DOCUMENT for array in documents)}
+    documents = array_documents(stored)
+    for name, document in documents.items():
+        _require_bytes(directory / name / DOCUMENT, to_bytes(document))
+    expected = {directory / DOCUMENT, *(directory / name / DOCUMENT for name in documents)}
+    for array in stored_arrays(stored.trace.arrays):
+        require_files(directory, array)
+        for file in array.files():
+            _require_gaps(directory / array.name / file.name, file)
+            expected.add(directory / array.name / file.name)
     for digest in stored.trace.arrays:
-        path = directory / chunk_path(digest.name, len(digest.shape))
-        _require_file(path)
-        got = hash_of(path)
-        if got != digest.sha256:
-            detail = f"{digest.name} hashes to {got}, declared is {digest.sha256}"
-            raise TraceCorruptError(where=str(path), detail=detail)
-        expected.add(path)
+        read_slab(directory, digest)
     _require_nothing_else(directory, expected)
 
 
@@ -77,6 +74,15 @@ def _require_bytes(path: Path, expected: bytes) -> None:
     _require_file(path)
     if path.read_bytes() != expected:
         raise TraceCorruptError(where=str(path), detail="its bytes contradict the digests")
+
+
+def _require_gaps(path: Path, file: ShardFile) -> None:
+    """Zeros where a layer is absent."""
+    with path.open("rb") as stream:
+        for begin, end in file.gaps:
+            stream.seek(begin)
+            if stream.read(end - begin).strip(b"\0"):
+                raise TraceCorruptError(where=str(path), detail="bytes where no layer is declared")
 
 
 def _require_nothing_else(directory: Path, expected: set[Path]) -> None:

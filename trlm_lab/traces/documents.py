@@ -1,37 +1,53 @@
 """The JSON documents of a trace: zarr 3 metadata whose bytes follow from the digests alone.
 
-A chunk is one whole slab, stored uncompressed, so the SHA-256 of a chunk file is the digest of
-the array it holds. Documents are written and read here byte for byte (zarr specification 3.0,
-sections on groups, arrays, the regular grid, the default key encoding and the bytes codec), which
-lets a reader notice any changed byte; zarr and xarray open them as they stand.
+Documents are written and read here byte for byte (zarr specification 3.0, sections on groups,
+arrays, the regular grid, the default key encoding, the bytes and the sharding codec), which lets a
+reader notice any changed byte; zarr and xarray open them as they stand.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from trlm_lab.base import canon, strict_json
 from trlm_lab.base.plain_file import read_plain
 from trlm_lab.base.records import ArrayDigest, Case, CaseTrace, EngineIdentity
 from trlm_lab.errors import NotEncodableError, TraceCorruptError, TrlmError
 from trlm_lab.traces.intake import in_trace_order
-from trlm_lab.traces.places import place_of
+from trlm_lab.traces.layout import StoredArray, stored_arrays
+from trlm_lab.traces.picks import Pick
+from trlm_lab.traces.places import PICKED, STATISTICS, place_of
+from trlm_lab.traces.statistics import FIGURES
 
-TRACE_SCHEMA = "trlm.trace.v1"
-CASE_SCHEMA = "trlm.trace.case.v1"
+TRACE_SCHEMA = "trlm.trace.v2"
+CASE_SCHEMA = "trlm.trace.case.v2"
 DOCUMENT = "zarr.json"
-FILL = {"float32": "NaN", "int64": 0}
+FILL = {"float32": "NaN", "float64": "NaN", "int64": 0}
+#: Bytes that an array may be declared to have.
+MOST_BYTES = 1 << 40
 
 
 @dataclass(frozen=True)
 class StoredCase:
-    """What a case group declares: the input, and the digests of what was computed from it."""
+    """What a case group declares: the input, and the digests of what was computed from it.
+
+    `pick` are the heads and query rows of its squares that stand for the whole, if any do.
+    """
 
     case: Case
     trace: CaseTrace
+    pick: Pick | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names of its stored arrays, stand-ins among them."""
+        return frozenset(self.trace.names)
 
 
 def to_bytes(document: dict[str, Any]) -> bytes:
@@ -41,17 +57,6 @@ def to_bytes(document: dict[str, Any]) -> bytes:
     except (TypeError, ValueError) as error:
         raise NotEncodableError(where="trace attributes", detail=str(error)) from error
     return text.encode()
-
-
-def chunk_name(layer: int | None, rank: int) -> str:
-    """File name of a slab of `rank` axes inside the directory of its array."""
-    return ".".join(["c", *([] if layer is None else [str(layer)]), *["0"] * rank])
-
-
-def chunk_path(name: str, rank: int) -> Path:
-    """Path of an array's slab below the directory of its case."""
-    place = place_of(name)
-    return Path(place.array) / chunk_name(place.layer, rank)
 
 
 def _group(attributes: dict[str, Any]) -> dict[str, Any]:
@@ -70,37 +75,53 @@ def header_document(identity: EngineIdentity, subject: dict[str, Any]) -> dict[s
 def case_document(stored: StoredCase) -> dict[str, Any]:
     """The group of one complete case."""
     arrays = [[a.name, a.dtype, list(a.shape), a.sha256] for a in stored.trace.arrays]
-    return _sealed({"schema": CASE_SCHEMA, "case": stored.case.to_map(), "arrays": arrays})
+    picked = {} if stored.pick is None else {"squares": stored.pick.to_map()}
+    attributes = {"schema": CASE_SCHEMA, "case": stored.case.to_map(), "arrays": arrays, **picked}
+    return _sealed(attributes)
 
 
-def array_documents(trace: CaseTrace) -> dict[str, dict[str, Any]]:
-    """The stored arrays of a case, by name; slabs of one operator are stacked along L."""
-    slabs: dict[str, list[ArrayDigest]] = {}
-    for digest in trace.arrays:
-        slabs.setdefault(place_of(digest.name).array, []).append(digest)
-    return {array: _array(found) for array, found in sorted(slabs.items())}
+def array_documents(stored: StoredCase) -> dict[str, dict[str, Any]]:
+    """The documents of the arrays of a case, by name."""
+    arrays = stored_arrays(stored.trace.arrays)
+    return {array.name: _array(array, stored.pick) for array in arrays}
 
 
-def _array(slabs: list[ArrayDigest]) -> dict[str, Any]:
-    first = slabs[0]
-    place = place_of(first.name)
-    shape, chunk = list(first.shape), list(first.shape)
-    if place.layer is not None:
-        layers = [place_of(slab.name).layer or 0 for slab in slabs]
-        shape, chunk = [max(layers) + 1, *shape], [1, *chunk]
-    separator = {"separator": "."}
+def _array(array: StoredArray, pick: Pick | None) -> dict[str, Any]:
+    first = array.first
+    outer, inner = array.cut.grid(array.layers)
+    shape = list(first.shape)
     return {
-        "attributes": {},
-        "chunk_grid": {"configuration": {"chunk_shape": chunk}, "name": "regular"},
-        "chunk_key_encoding": {"configuration": separator, "name": "default"},
-        "codecs": [{"configuration": {"endian": "little"}, "name": "bytes"}],
+        "attributes": _explained(array.name, pick),
+        "chunk_grid": {"configuration": {"chunk_shape": outer}, "name": "regular"},
+        "chunk_key_encoding": {"configuration": {"separator": "."}, "name": "default"},
+        "codecs": [_LITTLE if outer == inner else _sharded(inner)],
         "data_type": first.dtype,
-        "dimension_names": list(place.dimensions(len(first.shape))),
+        "dimension_names": list(place_of(first.name).dimensions(len(first.shape))),
         "fill_value": FILL[first.dtype],
         "node_type": "array",
-        "shape": shape,
+        "shape": [array.layers, *shape] if array.stacked else shape,
         "zarr_format": 3,
     }
+
+
+_LITTLE = {"configuration": {"endian": "little"}, "name": "bytes"}
+
+
+def _sharded(chunk: list[int]) -> dict[str, Any]:
+    configuration = {
+        "chunk_shape": chunk,
+        "codecs": [_LITTLE],
+        "index_codecs": [_LITTLE, {"name": "crc32c"}],
+        "index_location": "end",
+    }
+    return {"configuration": configuration, "name": "sharding_indexed"}
+
+
+def _explained(array: str, pick: Pick | None) -> dict[str, Any]:
+    """What the axes of a stand-in mean."""
+    if array.endswith(STATISTICS):
+        return {"figures": list(FIGURES)}
+    return pick.to_map() if pick is not None and array.endswith(PICKED) else {}
 
 
 def root_document(header: dict[str, Any], cases: dict[str, StoredCase]) -> dict[str, Any]:
@@ -108,7 +129,7 @@ def root_document(header: dict[str, Any], cases: dict[str, StoredCase]) -> dict[
     metadata: dict[str, Any] = {}
     for case_id, stored in sorted(cases.items()):
         metadata[case_id] = case_document(stored)
-        for array, document in array_documents(stored.trace).items():
+        for array, document in array_documents(stored).items():
             metadata[f"{case_id}/{array}"] = document
     inline = {"kind": "inline", "metadata": metadata, "must_understand": False}
     return {**header, "consolidated_metadata": inline}
@@ -146,15 +167,22 @@ def parse_header(document: dict[str, Any], where: str) -> tuple[EngineIdentity, 
 
 def _declared(name: str, dtype: str, shape: list[int], sha256: str) -> ArrayDigest:
     """A digest that an array can have. Raises ValueError, TypeError, ObservationError."""
-    if dtype not in FILL or not all(type(n) is int and n > 0 for n in shape):
+    bad = dtype not in FILL or (dtype == "float64") is not name.endswith(STATISTICS)
+    if bad or not all(type(n) is int and n > 0 for n in shape):
         raise ValueError(f"{name} is declared as {dtype} of shape {shape}")
+    if math.prod(shape) * np.dtype(dtype).itemsize > MOST_BYTES:
+        raise ValueError(f"{name} is declared with more than {MOST_BYTES} bytes")
     place_of(name)
     return ArrayDigest(name, dtype, tuple(shape), sha256)
 
 
-def _require_once(names: tuple[str, ...]) -> None:
-    if len(set(names)) != len(names):
+def _require_arrays(stored: StoredCase) -> None:
+    """Each array once, slabs alike, and picked ones only with what was picked."""
+    if len(stored.names) != len(stored.trace.arrays):
         raise ValueError("an array is declared twice")
+    stored_arrays(stored.trace.arrays)
+    if any(name.endswith(PICKED) for name in stored.names) is (stored.pick is None):
+        raise ValueError("picked squares and their heads and rows stand together or not at all")
 
 
 def parse_case(document: dict[str, Any], data: bytes, where: str) -> StoredCase:
@@ -165,9 +193,11 @@ def parse_case(document: dict[str, Any], data: bytes, where: str) -> StoredCase:
         row: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
         case = Case(**row)
         digests = [_declared(*row) for row in attributes["arrays"]]
-        stored = StoredCase(case, CaseTrace(case.case_id, case.digest, in_trace_order(digests)))
+        pick = Pick.from_map(attributes["squares"]) if "squares" in attributes else None
+        trace = CaseTrace(case.case_id, case.digest, in_trace_order(digests))
+        stored = StoredCase(case, trace, pick)
+        _require_arrays(stored)
         again = to_bytes(case_document(stored))
-        _require_once(stored.trace.names)
     except (AttributeError, KeyError, TypeError, ValueError, TrlmError) as error:
         raise TraceCorruptError(where=where, detail=f"bad attributes: {error}") from error
     if again != data:

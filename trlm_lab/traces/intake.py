@@ -6,7 +6,7 @@ Hashing (and storing) runs in a background thread, so that it overlaps with the 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -21,10 +21,12 @@ from trlm_lab.base.records import (
     TraceRecord,
 )
 from trlm_lab.errors import ObservationError
-from trlm_lab.traces.places import place_of, trace_order
+from trlm_lab.traces.places import place_of, stands_for, trace_order
 
-#: Observations that may wait for the background thread: about one layer of a llama.
+#: Observations that may wait for the background thread: about one layer of a short case, and of a
+#: long one no more than these bytes.
 WAITING = 24
+WAITING_BYTES = 64_000_000
 
 
 class Extents:
@@ -36,6 +38,8 @@ class Extents:
     def admit(self, name: str, shape: tuple[int, ...]) -> None:
         """Raise ObservationError where the shape of `name` contradicts the arrays before it."""
         place = place_of(name)
+        if stands_for(name)[1]:
+            raise ObservationError(where=name, detail="a name of what the trace itself makes")
         if 0 in shape:
             raise ObservationError(where=name, detail=f"an empty array of shape {list(shape)}")
         if place.axes is None:
@@ -82,26 +86,34 @@ def _check_token_ids(case: Case, first: Observation) -> None:
 def digest_stream(
     case: Case,
     observations: Iterable[Observation],
-    work: Callable[[Observation], ArrayDigest],
+    work: Callable[[Observation], Sequence[ArrayDigest]],
 ) -> CaseTrace:
     """Run `work` on each admitted observation in a background thread and collect the digests.
 
     A generator that is left early (by an error on either side) is closed.
     """
     digests: list[ArrayDigest] = []
-    waiting: deque[Future[ArrayDigest]] = deque()
+    waiting: deque[tuple[int, Future[Sequence[ArrayDigest]]]] = deque()
     try:
         with ThreadPoolExecutor(1, thread_name_prefix="trace") as pool:
             for observation in admitted(case, observations):
-                waiting.append(pool.submit(work, observation))
-                if len(waiting) > WAITING:
-                    digests.append(waiting.popleft().result())
-            digests.extend(future.result() for future in waiting)
+                while _is_full(waiting, observation.values.nbytes):
+                    digests.extend(waiting.popleft()[1].result())
+                waiting.append((observation.values.nbytes, pool.submit(work, observation)))
+                # Else the array would live until the next one is there.
+                del observation
+            for _, future in waiting:
+                digests.extend(future.result())
     finally:
         close: Any = getattr(observations, "close", None)
         if close is not None:
             close()
     return CaseTrace(case.case_id, case.digest, in_trace_order(digests))
+
+
+def _is_full(waiting: deque[tuple[int, Future[Sequence[ArrayDigest]]]], more: int) -> bool:
+    held = sum(size for size, future in waiting if not future.done())
+    return len(waiting) > WAITING or (held > 0 and held + more > WAITING_BYTES)
 
 
 def in_trace_order(digests: Iterable[ArrayDigest]) -> tuple[ArrayDigest, ...]:
@@ -115,7 +127,7 @@ def hash_only(case: Case, observations: Iterable[Observation]) -> CaseTrace:
     Raises:
         ObservationError: the stream breaks a rule of `admitted`.
     """
-    return digest_stream(case, observations, ArrayDigest.of)
+    return digest_stream(case, observations, lambda seen: (ArrayDigest.of(seen),))
 
 
 def trace_record(

@@ -36,9 +36,9 @@ class MemoryTrace:
         """
         held: dict[tuple[str, str], NDArray[Any]] = {}
 
-        def keep(observation: Observation) -> ArrayDigest:
+        def keep(observation: Observation) -> tuple[ArrayDigest]:
             held[case.case_id, observation.name] = observation.values
-            return ArrayDigest.of(observation)
+            return (ArrayDigest.of(observation),)
 
         trace = digest_stream(case, observations, keep)
         self._arrays = {k: v for k, v in self._arrays.items() if k[0] != case.case_id} | held

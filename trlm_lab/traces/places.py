@@ -1,6 +1,8 @@
 """Where a named array lies in a case group, which axes it has, and the order of names.
 
 Layer checkpoints of one operator share one stored array `layers.<op>` with the axis L in front.
+What a trace keeps in place of a whole checkpoint has its name with a suffix: `.statistics`, the
+figures of `statistics.FIGURES`, and `.picked`, declared heads and query rows of a square.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from typing import Any
 
 from trlm_lab.base.names import (
     CHECKPOINT_AXES,
+    is_checkpoint,
     ladder_rank,
     parse_checkpoint,
 )
@@ -27,8 +30,16 @@ OTHER_AXES: dict[str, tuple[str, ...]] = {
     "logits.topk_values": ("T", "TOPK"),
     "generated": ("G",),
 }
+#: Suffixes of what stands for a checkpoint, and the axes of such an array.
+STATISTICS, PICKED = ".statistics", ".picked"
+_STAND_INS: dict[str, tuple[str, ...]] = {
+    STATISTICS: ("FIGURE",),
+    PICKED: ("HEAD", "ROW", "S"),
+}
 #: Free names, such as `step3.logits` or `logits.chunk0`; none may look like a stacked array.
 _FREE_NAME = re.compile(r"(?!layers\.)[a-z][a-z0-9_]{0,63}(\.[a-z0-9_]{1,64}){0,7}\Z")
+#: No model has as many layers; what names a higher one would make an index of that length.
+MOST_LAYERS = 1 << 16
 _STEP = re.compile(r"step(0|[1-9][0-9]{0,8})\.(.+)\Z")
 
 
@@ -55,15 +66,30 @@ def place_of(name: str) -> Place:
     Raises:
         ObservationError: no array of a trace may have this name.
     """
+    whole, suffix = stands_for(name)
+    if suffix:
+        place = place_of(whole)
+        return Place(place.array + suffix, place.layer, _STAND_INS[suffix])
     try:
         point = parse_checkpoint(name)
     except UnknownNameError:
         if name not in OTHER_AXES and not _FREE_NAME.match(name):
             raise ObservationError(where=name, detail="a name that is no array name") from None
         return Place(name, None, OTHER_AXES.get(name))
+    if point.layer is not None and point.layer >= MOST_LAYERS:
+        raise ObservationError(where=name, detail=f"layer {point.layer}")
     if point.layer is None:
         return Place(point.op, None, CHECKPOINT_AXES[point.op])
     return Place(f"layers.{point.op}", point.layer, CHECKPOINT_AXES[point.op])
+
+
+def stands_for(name: str) -> tuple[str, str]:
+    """The checkpoint that an array stands for, and its suffix; the name itself and "" if none."""
+    for suffix in _STAND_INS:
+        whole = name.removesuffix(suffix)
+        if whole != name and is_checkpoint(whole):
+            return whole, suffix
+    return name, ""
 
 
 def trace_order(name: str) -> tuple[Any, ...]:
@@ -75,7 +101,8 @@ def trace_order(name: str) -> tuple[Any, ...]:
     step = _STEP.match(name)
     if step:
         return (3, int(step[1]), trace_order(step[2]))
+    whole, suffix = stands_for(name)
     try:
-        return (1, ladder_rank(name))
+        return (1, ladder_rank(whole), suffix)
     except UnknownNameError:
         return (4, name)

@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.records import ArrayDigest, Case, CaseTrace, EngineIdentity, TraceRecord
 from trlm_lab.errors import NotATraceError, TraceCorruptError, TraceMissingError
-from trlm_lab.traces.checking import verify_case, verify_root
+from trlm_lab.traces.checking import TEMPORARY, verify_case, verify_root
 from trlm_lab.traces.documents import (
     DOCUMENT,
     StoredCase,
-    chunk_path,
     parse_case,
     parse_header,
     read_document,
 )
 from trlm_lab.traces.intake import trace_record
+from trlm_lab.traces.layout import stored_arrays
+from trlm_lab.traces.picks import Pick
+from trlm_lab.traces.places import PICKED, STATISTICS, stands_for
+from trlm_lab.traces.slabs import read_slab, require_files
+from trlm_lab.traces.statistics import FIGURES
 
 
 class TraceStore:
     """A `TraceView` over a trace directory; only complete cases are seen.
 
-    `identity` and `subject` say who computed and what was run. Reading an array checks its size,
-    not its hash; `verify` checks everything.
+    `identity` and `subject` say who computed and what was run. Whatever is read is hashed; `verify`
+    checks everything. Of a checkpoint of which picked rows alone are kept, these are the array;
+    one of which there are only statistics has no array, and no name in `names`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,7 +53,11 @@ class TraceStore:
     def stored(self) -> dict[str, StoredCase]:
         """The complete cases by id, as their groups declare them. Raises TraceCorruptError."""
         found = sorted(p.parent for p in self.path.glob(f"*/{DOCUMENT}"))
-        return {directory.name: self._stored(directory) for directory in found}
+        return {
+            directory.name: self._stored(directory)
+            for directory in found
+            if not directory.name.startswith(TEMPORARY)
+        }
 
     def _stored(self, directory: Path) -> StoredCase:
         where = directory / DOCUMENT
@@ -90,13 +95,15 @@ class TraceStore:
 
     def names(self, case_id: str) -> tuple[str, ...]:
         """Names of the arrays of a case, checkpoints in ladder order. Raises TraceMissingError."""
-        return self.case_trace(case_id).names
+        found = (stands_for(name) for name in self.case_trace(case_id).names)
+        return tuple(dict.fromkeys(name for name, suffix in found if suffix != STATISTICS))
 
     def digest(self, case_id: str, name: str) -> ArrayDigest:
         """Declared digest of one array. Raises TraceMissingError."""
-        for digest in self.case_trace(case_id).arrays:
-            if digest.name == name:
-                return digest
+        found = {array.name: array for array in self.case_trace(case_id).arrays}
+        for held in (name, name + PICKED):
+            if held in found:
+                return found[held]
         raise TraceMissingError(where=str(self.path / case_id), kind="array", name=name)
 
     def read(self, case_id: str, name: str) -> NDArray[Any]:
@@ -104,33 +111,49 @@ class TraceStore:
 
         Raises:
             TraceMissingError: no such case or array.
-            TraceCorruptError: its file is lost or has another size.
+            TraceCorruptError: its file is lost, torn or changed.
         """
-        digest = self.digest(case_id, name)
-        path = self.path / case_id / chunk_path(name, len(digest.shape))
-        count, little = math.prod(digest.shape), np.dtype(digest.dtype).newbyteorder("<")
-        size = path.stat().st_size if path.is_file() else -1
-        if size != count * little.itemsize:
-            detail = "the file is lost" if size < 0 else f"{size} bytes for {list(digest.shape)}"
-            raise TraceCorruptError(where=str(path), detail=detail)
-        values = np.fromfile(path, dtype=little, count=count).reshape(digest.shape)
-        return values.astype(digest.dtype, copy=False)
+        return read_slab(self.path / case_id, self.digest(case_id, name))
 
-    def verify(self, hash_of: Callable[[Path], str] = file_sha256) -> TraceRecord:
+    def pick(self, case_id: str, name: str) -> Pick | None:
+        """The heads and query rows that `read` gives of a square; None where it gives the whole.
+
+        Raises:
+            TraceMissingError: no such case or array.
+        """
+        picked = self.digest(case_id, name).name.endswith(PICKED)
+        return self._find(case_id).pick if picked and not name.endswith(PICKED) else None
+
+    def summarised(self, case_id: str) -> tuple[str, ...]:
+        """Checkpoints of which there are statistics, in ladder order. Raises TraceMissingError."""
+        found = (stands_for(name) for name in self.case_trace(case_id).names)
+        return tuple(name for name, suffix in found if suffix == STATISTICS)
+
+    def statistics(self, case_id: str, name: str) -> dict[str, float]:
+        """The figures of a checkpoint. Raises as `read`."""
+        row = self.read(case_id, name + STATISTICS)
+        return dict(zip(FIGURES, row.tolist(), strict=True))
+
+    def verify(self) -> TraceRecord:
         """Recompute every digest from the stored files and compare every metadata byte.
-
-        `hash_of` gives the SHA-256 of a file; whoever has just hashed them need not do it again.
 
         Raises:
             TraceCorruptError: at the first file that is changed, lost or foreign.
         """
-        for case_id, stored in self.stored.items():
-            verify_case(self.path / case_id, stored, hash_of)
         verify_root(self.path, self._root_bytes, self.identity, self.subject, self.stored)
+        for case_id, stored in self.stored.items():
+            verify_case(self.path / case_id, stored)
         return self.record()
 
     def as_datatree(self) -> Any:
-        """The `xarray.DataTree`: one group a case, arrays loaded when touched."""
+        """The `xarray.DataTree`: one group a case, arrays loaded when touched.
+
+        Raises:
+            TraceCorruptError: a file is lost or torn, for which zarr would give its fill value.
+        """
         import xarray
 
+        for case_id, stored in self.stored.items():
+            for array in stored_arrays(stored.trace.arrays):
+                require_files(self.path / case_id, array)
         return xarray.open_datatree(self.path, engine="zarr")

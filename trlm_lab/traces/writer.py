@@ -1,41 +1,37 @@
 """Write a trace directory: case by case, layer by layer, resumable after a kill.
 
-Chunks are not flushed one by one; after a power cut `verify` finds what was lost, and a capture
-with `verify_kept` writes such a case again.
+A case grows in a directory of a temporary name, every slab at its final place in its file, and gets
+its own name by one rename when it is whole. Files are not flushed one by one; after a power cut
+reading and `verify` find what was lost, and a capture with `verify_kept` writes such a case again.
 """
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from trlm_lab.base import canon
 from trlm_lab.base.blobs import write_atomically
 from trlm_lab.base.records import (
-    ArrayDigest,
     Case,
     CaseTrace,
     EngineIdentity,
     Observation,
     TraceRecord,
 )
-from trlm_lab.errors import TraceCorruptError, TraceSubjectError
+from trlm_lab.errors import TraceChangedError, TraceCorruptError, TraceSubjectError
+from trlm_lab.traces.case_files import CaseFiles, removed
 from trlm_lab.traces.checking import TEMPORARY, verify_case
 from trlm_lab.traces.documents import (
     DOCUMENT,
     StoredCase,
-    array_documents,
-    case_document,
-    chunk_path,
     header_document,
     root_document,
     to_bytes,
 )
 from trlm_lab.traces.intake import digest_stream, trace_record
+from trlm_lab.traces.keeping import CaseKeeping, Keeping, meets
+from trlm_lab.traces.places import PICKED
 from trlm_lab.traces.store import TraceStore
 
 
@@ -48,9 +44,10 @@ class TraceWriter:
         identity: EngineIdentity,
         subject: dict[str, Any],
         *,
+        keeping: Keeping = Keeping(),  # noqa: B008 - frozen
         verify_kept: bool = False,
     ) -> None:
-        """Create the directory or go on with it.
+        """Create the directory or go on with it; `keeping` says how much of each checkpoint.
 
         With `verify_kept`, a complete case is kept only if all its files verify.
 
@@ -62,6 +59,7 @@ class TraceWriter:
         self.path = path
         self.identity = identity
         self.subject = dict(subject)
+        self._keeping = keeping
         self._verify_kept = verify_kept
         self._header = header_document(identity, self.subject)
         self._cases: dict[str, StoredCase] = {}
@@ -71,7 +69,7 @@ class TraceWriter:
 
     def _go_on(self) -> None:
         for leftover in self.path.glob(f"{TEMPORARY}*"):
-            leftover.unlink()
+            removed(leftover)
         if not any(self.path.iterdir()):
             return
         store = TraceStore(self.path)
@@ -93,15 +91,18 @@ class TraceWriter:
         Raises:
             TraceSubjectError: a case of this id but with other inputs is there.
         """
+        stored = self._sound(case)
+        return stored.trace if stored and meets(stored, self._keeping) else None
+
+    def _sound(self, case: Case) -> StoredCase | None:
+        """The case as it is stored, or None where it is not or not well."""
         stored = self._cases.get(case.case_id)
         if stored is None:
             return None
         if stored.case.digest != case.digest:
             facts = {"found": stored.case.digest, "wanted": case.digest}
             raise TraceSubjectError(where=str(self.path), part=f"case {case.case_id}", **facts)
-        if self._verify_kept and not self._verifies(stored):
-            return None
-        return stored.trace
+        return stored if not self._verify_kept or self._verifies(stored) else None
 
     def _verifies(self, stored: StoredCase) -> bool:
         try:
@@ -113,33 +114,31 @@ class TraceWriter:
     def write_case(self, case: Case, observations: Iterable[Observation]) -> CaseTrace:
         """Store a case as it streams; a kept case consumes nothing, a partial one starts anew.
 
+        A case that is there but holds less than is wished for is taken again with both.
+
         Raises:
             ObservationError: the stream breaks a rule of `intake.admitted`.
             TraceSubjectError: a case of this id but with other inputs is there.
+            TraceChangedError: the engine gives other values than it did for what is there.
+            UsageError: the case lacks a declared head or query row.
         """
-        kept = self.kept(case)
-        if kept is not None:
-            return kept
-        directory = self.path / case.case_id
-        if self._cases.pop(case.case_id, None) is not None:
-            self._publish()
-        shutil.rmtree(directory, ignore_errors=True)
-        directory.mkdir()
-
-        def store(observation: Observation) -> ArrayDigest:
-            return _store(directory, observation)
-
-        stored = StoredCase(case, digest_stream(case, observations, store))
-        self._complete(directory, stored)
-        return stored.trace
-
-    def _complete(self, directory: Path, stored: StoredCase) -> None:
-        """Write the metadata; the case group comes last and is the mark of completion."""
-        for array, document in array_documents(stored.trace).items():
-            (directory / array / DOCUMENT).write_bytes(to_bytes(document))
-        write_atomically(directory / DOCUMENT, to_bytes(case_document(stored)))
-        self._cases[stored.case.case_id] = stored
+        held = self._sound(case)
+        if held and meets(held, self._keeping):
+            return held.trace
+        keeping = CaseKeeping(self._keeping, len(case.token_ids), held)
+        with CaseFiles(self.path, case.case_id) as files:
+            trace = digest_stream(
+                case,
+                observations,
+                lambda seen: [files.put(*kept) for kept in keeping.kept(seen.name, seen.values)],
+            )
+            stored = StoredCase(case, trace, keeping.pick)
+            if held:
+                _require_unchanged(held, stored)
+            files.complete(stored)
+        self._cases[case.case_id] = stored
         self._publish()
+        return trace
 
     def _publish(self) -> None:
         document = to_bytes(root_document(self._header, self._cases))
@@ -160,12 +159,12 @@ def _flat(value: Any, prefix: str = "") -> dict[str, str]:
     return leaves
 
 
-def _store(directory: Path, observation: Observation) -> ArrayDigest:
-    """Write one slab and hash the very bytes that were written."""
-    values = observation.values
-    little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
-    raw = little.reshape(-1).view(np.uint8).data
-    path = directory / chunk_path(observation.name, values.ndim)
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(raw)
-    return ArrayDigest(observation.name, values.dtype.name, values.shape, canon.sha256_hex(raw))
+def _require_unchanged(held: StoredCase, again: StoredCase) -> None:
+    """Raise TraceChangedError where an array of both has another digest."""
+    before = {array.name: array for array in held.trace.arrays}
+    for array in again.trace.arrays:
+        known = before.get(array.name)
+        other_rows = array.name.endswith(PICKED) and held.pick != again.pick
+        if known is not None and known != array and not other_rows:
+            where = f"{held.case.case_id}/{array.name}"
+            raise TraceChangedError(where=where, found=array.sha256, held=known.sha256)

@@ -1,0 +1,83 @@
+"""The files of one case while it is captured: slabs at their final places, all or nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trlm_lab.base import canon
+from trlm_lab.base.blobs import write_atomically
+from trlm_lab.base.records import ArrayDigest
+from trlm_lab.traces.checking import TEMPORARY
+from trlm_lab.traces.documents import (
+    DOCUMENT,
+    StoredCase,
+    array_documents,
+    case_document,
+    to_bytes,
+)
+from trlm_lab.traces.layout import segments_of, stored_arrays
+
+
+class CaseFiles:
+    """A directory of a temporary name; `complete` gives it the case's, in place of an older one."""
+
+    def __init__(self, root: Path, case_id: str) -> None:
+        self._place = root / case_id
+        self._growing = root / f"{TEMPORARY}{case_id}"
+        self._replaced = root / f"{TEMPORARY}{case_id}.replaced"
+
+    def __enter__(self) -> CaseFiles:
+        removed(self._growing)
+        self._growing.mkdir()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        removed(self._growing)
+        removed(self._replaced)
+
+    def put(self, name: str, values: NDArray[Any]) -> ArrayDigest:
+        """Write one slab and hash the very bytes that were written."""
+        little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
+        raw = little.reshape(-1).view(np.uint8).data
+        digest = ArrayDigest(name, values.dtype.name, values.shape, canon.sha256_hex(raw))
+        for file, part in segments_of(digest):
+            path = self._growing / file
+            path.parent.mkdir(exist_ok=True)
+            _write_at(path, part.offset, raw[part.begin : part.end])
+        return digest
+
+    def complete(self, stored: StoredCase) -> None:
+        """Write what follows from the digests: indexes and documents, that of the case last."""
+        for array in stored_arrays(stored.trace.arrays):
+            for file in array.files():
+                if file.index:
+                    _write_at(self._growing / array.name / file.name, file.data, file.index)
+        for name, document in array_documents(stored).items():
+            (self._growing / name / DOCUMENT).write_bytes(to_bytes(document))
+        write_atomically(self._growing / DOCUMENT, to_bytes(case_document(stored)))
+        if self._place.exists():
+            self._place.rename(self._replaced)
+        self._growing.rename(self._place)
+
+
+def _write_at(path: Path, offset: int, data: bytes | memoryview) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    with os.fdopen(handle, "wb", buffering=0) as stream:
+        stream.seek(offset)
+        left = memoryview(data)
+        while left:
+            left = left[stream.write(left) :]
+
+
+def removed(path: Path) -> None:
+    """Nothing is left under this name."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
