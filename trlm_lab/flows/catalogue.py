@@ -15,7 +15,7 @@ from typing import Any
 
 from trlm_lab.backends.faults import CATALOGUE, Planting, expected_boundaries, plantings
 from trlm_lab.base.interfaces import Subject, TraceView
-from trlm_lab.base.names import llama_ladder
+from trlm_lab.base.model_parts import ladder_of
 from trlm_lab.base.records import CaseSuite, EffectiveConfig, Mismatch, TolerancePolicy
 from trlm_lab.bisection.scoreboard import Expectation, Scoreboard, Standing, scoreboard
 from trlm_lab.cases import random_cases
@@ -158,7 +158,7 @@ def judge_planting(bench: Bench, planting: Planting) -> Iterator[Result]:
         planting.fault.name, planting.boundary, planting.layer, planting.verdict
     )
     yield expectation, bench.judge(trace)
-    ladder = llama_ladder(bench.config.num_hidden_layers)
+    ladder = ladder_of(bench.config)
     for turn in range(3):
         third = frozenset(ladder[turn::3])
         yield expectation, bench.judge(trace, hidden=third.__contains__)
