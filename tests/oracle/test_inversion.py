@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from trlm_lab.oracle.inversion import CAPACITY, generate
+from trlm_lab.oracle.inversion import CAPACITY, CAPACITY_BYTES, generate
 
 
 def test_values_come_in_order() -> None:
@@ -69,3 +69,22 @@ def test_nothing_runs_before_the_first_read() -> None:
     ran: list[int] = []
     generate(lambda put: ran.append(1))
     assert not ran
+
+
+def test_large_values_wait_one_at_a_time() -> None:
+    """However many there may be, unread ones have no more bytes than the bound, or are one."""
+    made: list[int] = []
+    full = threading.Event()
+
+    def produce(put: Callable[[int], None]) -> None:
+        for i in range(8):
+            made.append(i)
+            if len(made) == 3:
+                full.set()
+            put(i)
+
+    stream = generate(produce, lambda item: CAPACITY_BYTES)
+    assert next(stream) == 0
+    assert full.wait(10)
+    assert made == [0, 1, 2]
+    assert list(stream) == list(range(1, 8))

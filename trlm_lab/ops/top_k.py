@@ -9,6 +9,8 @@ from trlm_lab.ops.arithmetic import Array
 
 #: Entries of every trace's `logits.topk_*`, or the vocabulary where it is smaller.
 TRACE_TOP_K = 64
+#: Rows taken at a time, so that the copies stay small beside the logits.
+_ROWS = 32
 
 
 def top_k(
@@ -16,6 +18,13 @@ def top_k(
 ) -> tuple[Int[Array, "T k"], Float[Array, "T k"]]:
     """Ids (int64) and values of the min(k, V) largest; NaN sorts last, zeros of both signs tie."""
     k = min(k, logits.shape[-1])
+    order = np.empty((len(logits), k), dtype=np.int64)
+    for start in range(0, len(logits), _ROWS):
+        order[start : start + _ROWS] = _largest(logits[start : start + _ROWS], k)
+    return order, np.take_along_axis(logits, order, axis=-1)
+
+
+def _largest(logits: Array, k: int) -> Array:
     negated = -logits
     # Only what ties with the k-th largest, or beats it, is sorted: ten times faster at V = 49152.
     bounds = np.partition(negated, k - 1, axis=-1)[:, k - 1]
@@ -23,4 +32,4 @@ def top_k(
     for row, bound, ids in zip(negated, bounds, order, strict=True):
         candidates = np.arange(row.size) if np.isnan(bound) else np.flatnonzero(row <= bound)
         ids[:] = candidates[np.argsort(row[candidates], kind="stable")[:k]]
-    return order, np.take_along_axis(logits, order, axis=-1)
+    return order

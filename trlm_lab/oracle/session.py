@@ -76,7 +76,7 @@ class TorchSession:
         def produce(sink: Sink) -> None:
             self._capture(case, lambda: self._watched_forward(inputs, sink))
 
-        yield from _with_top_k(generate(produce))
+        yield from _with_top_k(generate(produce, _bytes_of))
 
     def steps(self, case: Case, decode_steps: int) -> Iterator[Observation]:
         """A prefill, then greedy steps `step{s}.<name>` with the source's own cache of keys and
@@ -95,7 +95,7 @@ class TorchSession:
         def produce(sink: Sink) -> None:
             self._capture(case, lambda: self._decode(inputs, decode_steps, sink, generated))
 
-        yield from _with_top_k(generate(produce))
+        yield from _with_top_k(generate(produce, _bytes_of))
         yield Observation("generated", np.array(generated, dtype=np.int64))
 
     def plain_logits(self, case: Case) -> NDArray[np.float32]:
@@ -186,11 +186,18 @@ class TorchSession:
             array = array.reshape(len(array), -1, self._config.head_dim)
         elif op in self._heads_first:
             array = array.transpose(1, 0, 2)
+        if op == "logits":
+            # The largest array, and the last: nothing that could write to it comes after.
+            return np.asarray(array, dtype=np.float32, order="C")
         return np.array(array, dtype=np.float32, order="C")
 
 
 def _prefixed(prefix: str, sink: Sink) -> Sink:
     return lambda seen: sink(Observation(prefix + seen.name, seen.values))
+
+
+def _bytes_of(seen: Observation) -> int:
+    return seen.values.nbytes
 
 
 def _with_top_k(stream: Iterator[Observation]) -> Iterator[Observation]:
@@ -201,6 +208,8 @@ def _with_top_k(stream: Iterator[Observation]) -> Iterator[Observation]:
             ids, values = top_k(seen.values)
             yield Observation(f"{seen.name}.topk_ids", ids)
             yield Observation(f"{seen.name}.topk_values", values)
+        # Else it would live until the next one is there.
+        del seen
 
 
 def _given(case: Case) -> Iterator[Observation]:

@@ -71,6 +71,7 @@ def admitted(case: Case, observations: Iterable[Observation]) -> Iterator[Observ
         extents.admit(name, observation.values.shape)
         seen.add(name)
         yield observation
+        del observation
     if not seen:
         raise ObservationError(where=case.case_id, detail="nothing at all")
 
