@@ -1,5 +1,6 @@
 """Local model directories become snapshots; what is no plain data is refused."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -157,7 +158,9 @@ def test_other_files_are_listed_and_not_taken(model: Path) -> None:
     (model / ".git").mkdir()
     (model / "picture.png").write_bytes(b"")
     snapshot = acquire(str(model))
-    assert snapshot.provenance["ignored"] == ["picture.png"]
+    empty = hashlib.sha256(b"").hexdigest()
+    row = {"name": b"picture.png", "size": 0, "sha256": empty}
+    assert snapshot.provenance["ignored"] == [row]
     assert snapshot.file("picture.png") is None
 
 
@@ -301,7 +304,7 @@ def test_the_family_bounds_its_documents(model: Path) -> None:
     assert acquire(str(model)).provenance["allow_list"]["family"] == "general"
 
 
-def test_all_licence_texts_are_in_the_local_decision(model: Path) -> None:
+def test_all_licence_texts_are_in_the_row_of_the_licence(model: Path) -> None:
     (model / "NOTICE.md").write_bytes(b"by Ada")
     licence = acquire(str(model)).provenance["licence"]
     assert [row["path"] for row in licence["texts"]] == ["LICENSE", "NOTICE.md"]
@@ -309,11 +312,15 @@ def test_all_licence_texts_are_in_the_local_decision(model: Path) -> None:
 
 
 def test_hub_option(model: Path, tmp_path: Path) -> None:
-    """A user's own copy needs neither; nothing that was given is passed over in silence."""
+    """Nothing that was given is passed over in silence."""
     decided = HubRules(decision=LicenceDecision({}, ReviewedFile(tmp_path / "d.json", b"{}")))
     profile = HubRules(profile=TreeProfile((Permission("onnx/*", "exports", "Ada"),)))
-    for rules, words in ((decided, "licence decision"), (profile, "tree profile")):
-        for source in (f"dir:{model}", "synthetic:llama-small"):
-            with pytest.raises(errors.HubOptionError, match=words):
-                acquire(source, rules=rules)
-    assert acquire(f"dir:{model}", rules=HubRules()).root.is_dir()
+    finished = acquire(f"dir:{model}", rules=HubRules()).root
+    for rules, words, source in (
+        (decided, "licence decision has no place here", "synthetic:llama-small"),
+        (decided, "licence decision has no place here", f"dir:{finished}"),
+        (profile, "tree profile is about a repository of a Hub", "synthetic:llama-small"),
+        (profile, "tree profile is about a repository of a Hub", f"dir:{model}"),
+    ):
+        with pytest.raises(errors.HubOptionError, match=words):
+            acquire(source, rules=rules)

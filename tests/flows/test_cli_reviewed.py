@@ -113,10 +113,10 @@ def test_what_was_reviewed_opens_every_command(
     capsys.readouterr()
 
 
-def test_what_is_about_a_hub_is_refused_for_a_copy(
+def test_what_is_about_a_repository_is_refused_for_a_copy(
     raw_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = reviews(tmp_path, b"")
-    for given in (words[:2], words[2:]):
-        assert run(["describe", f"dir:{raw_model}", *given, "--json"]) == 2
-        assert json.loads(capsys.readouterr().out)["error"]["code"] == "HUB_OPTION"
+    for given, status, code in ((words[:2], 3, "LICENCE_DECISION"), (words[2:], 2, "HUB_OPTION")):
+        assert run(["describe", f"dir:{raw_model}", *given, "--json"]) == status
+        assert json.loads(capsys.readouterr().out)["error"]["code"] == code

@@ -110,10 +110,13 @@ def test_files_of_a_directory_a_package_and_a_gguf() -> None:
     def row(name: Any) -> dict[str, Any]:
         return {"name": name, "size": 1, "sha256": "3" * 64}
 
-    local = snapshot("dir:tiny", materials=[row(b"config.json")], ignored=[b"notes.txt"])
-    assert [(r["file"], r["use"]) for r in custody.tree_rows(local)] == [
-        ("config.json", "taken as it is"), ("notes.txt", "left out")
-    ]  # fmt: skip
+    # An earlier version listed what was not taken by names alone.
+    for ignored, listed in ((row(b"notes.txt"), f"SHA-256 {'3' * 64}"), (b"notes.txt", "")):
+        local = snapshot("dir:tiny", materials=[row(b"config.json")], ignored=[ignored])
+        assert [(r["file"], r["use"], r["listed as"]) for r in custody.tree_rows(local)] == [
+            ("config.json", "taken as it is", f"SHA-256 {'3' * 64}"),
+            ("notes.txt", "left out", listed),
+        ]
     package = snapshot("py:tiny", materials=[row("t.whl"), row("t.gguf"), row("LICENSE")],
                        package={"name": "tiny", "version": "1.2"})  # fmt: skip
     uses = [r["use"] for r in custody.tree_rows(package)]

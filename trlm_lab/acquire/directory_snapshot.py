@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ import numpy as np
 from trlm_lab.acquire.approval import Approve, approve_all
 from trlm_lab.acquire.directory_tree import ModelTree
 from trlm_lab.acquire.gguf_snapshot import quantized_grid
-from trlm_lab.acquire.licence import declared_licence, local_decision
 from trlm_lab.acquire.progress import Progress, silent
 from trlm_lab.acquire.safetensors_writer import (
     CHUNK_ELEMENTS,
@@ -52,8 +51,12 @@ def convert_directory(
     out: Path,
     progress: Progress = silent,
     approve: Approve = approve_all,
+    ignored: Sequence[SourceFile] = (),
 ) -> dict[str, Any]:
     """Write the snapshot of a model directory into `out` and return its provenance.
+
+    `materials` are the files that were received, `ignored` those that are listed and not taken.
+    Who decided on the licence is the caller's to add.
 
     Raises:
         SafetensorsError, NonFiniteError: a weight file is broken or holds NaN or infinity.
@@ -73,13 +76,16 @@ def convert_directory(
     return {
         "schema": "trlm.provenance.v1",
         "converter": {"name": "trlm_lab.acquire.directory", "version": DIRECTORY_VERSION},
-        "materials": [{"name": m.path, "size": m.size, "sha256": m.sha256} for m in materials],
-        "ignored": list(tree.ignored),
+        "materials": list(map(_file_row, materials)),
+        "ignored": list(map(_file_row, ignored)),
         "allow_list": tree.allowed.to_map(tree.taken),
         "tensors": [_tensor_row(name, stored[name], digests[name]) for name in sorted(stored)],
-        "licence": local_decision(declared_licence(out)),
         **quantized_grid([]),
     }
+
+
+def _file_row(file: SourceFile) -> dict[str, Any]:
+    return {"name": file.path, "size": file.size, "sha256": file.sha256}
 
 
 def _tensor_row(name: str, stored: StoredTensor, digest: str) -> dict[str, Any]:

@@ -164,10 +164,12 @@ def _files_drift(snapshot: Snapshot, root: Path) -> Drift:
     """Compare the files at `root`, a directory or one file, with what the snapshot was made of."""
     if not root.exists():
         raise SourceMissingError(where=str(root), wanted="the source of the snapshot")
-    materials = {_text(m["name"]): m["sha256"] for m in snapshot.provenance["materials"]}
-    known = set(materials) | {str(name) for name in snapshot.provenance.get("ignored", [])}
+    rows = [*snapshot.provenance["materials"], *snapshot.provenance.get("ignored", [])]
+    # An earlier version listed what was not taken by names alone.
+    held = {_text(r["name"]): r["sha256"] for r in rows if isinstance(r, dict)}
+    known = set(held) | {_text(r) for r in rows if not isinstance(r, dict)}
     changes = []
-    for name, sha256 in sorted(materials.items()):
+    for name, sha256 in sorted(held.items()):
         path = root / name if root.is_dir() else root
         if not path.is_file():
             changes.append(FileChange(name, "removed", _kind(name)))

@@ -1,4 +1,7 @@
-"""The licence decision: what was declared, what was read, who decided. None, no conversion."""
+"""The licence decision: what was declared, what was read, who decided.
+
+Without one nothing of a Hub is converted; a user's own copy stays where it is.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,15 @@ from typing import Any
 from trlm_lab.acquire.licence_card import card_licence
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.document_names import is_card, is_licence, is_notice
+from trlm_lab.base.licence_state import UNDECIDED
 from trlm_lab.base.reviewed_file import ReviewedFile
 from trlm_lab.base.reviewed_rows import ReviewedForm
 from trlm_lab.errors import LicenceDecisionError, LicenceUndecidedError
 
+#: Who says that a user's own copy may be used where it is.
 LOCAL_RULE = "rule 1 for a user's own files"
+#: Part of the cache keys of local sources; raised with the rule by which they are decided.
+LOCAL_VERSION = 2
 SCHEMA = "trlm.licence_decision.v2"
 UNKNOWN = "unknown"
 FORM = ReviewedForm(
@@ -62,20 +69,6 @@ def declared_licence(root: Path) -> Declared:
     )
 
 
-def local_decision(declared: Declared) -> dict[str, Any]:
-    """The decision on a user's own file or directory: used where it is, passed on nowhere."""
-    return {
-        "schema": SCHEMA,
-        "source": "the user's own copy",
-        "spdx": declared.spdx,
-        **declared.listed(),
-        "decision": "local use only",
-        "redistribution": "none: nobody has decided on the licence",
-        "attribution": "undecided",
-        "reviewer": LOCAL_RULE,
-    }
-
-
 @dataclass(frozen=True)
 class LicenceDecision:
     """A decision as a person wrote it, and the file that it stands in."""
@@ -116,20 +109,58 @@ def decide(
     table = json.loads(files("trlm_lab.data").joinpath("licences/reviewed.json").read_text())
     rule = table["licences"].get(declared.spdx.lower())
     if rule is None:
-        raise _undecided(declared, repository, f"{declared.spdx!r} is in no reviewed table")
+        detail = f"{declared.spdx!r} is in no reviewed table"
+        raise _undecided(declared, repository, commit, detail)
     terms = [path for path, _ in declared.texts if not is_notice(path)]
     if len(terms) > 1:
         detail = f"the card says {declared.spdx!r}, and there are {', '.join(terms)}"
-        raise _undecided(declared, repository, detail)
+        raise _undecided(declared, repository, commit, detail)
     source = {"source": f"{repository}@{commit}"}
     return {
         "schema": SCHEMA, **source, **rule, **declared.listed(), "reviewer": table["reviewer"]
     }  # fmt: skip
 
 
-def _undecided(declared: Declared, repository: str, detail: str) -> LicenceUndecidedError:
-    listed = json.dumps(declared.listed())
-    return LicenceUndecidedError(where=repository, detail=detail, listed=listed)
+def decide_locally(
+    declared: Declared, source: str, content: str, decision: LicenceDecision | None = None
+) -> dict[str, Any]:
+    """The decision on a user's own copy, `source` (`dir:NAME`, `gguf:NAME`) with this content id.
+
+    Where `decide` finds nobody who decided, the row says so and names the source as a decision
+    must: the copy is used where it is, and nothing of it is passed on.
+
+    Raises:
+        LicenceDecisionError: as `decide`.
+    """
+    try:
+        return decide(declared, source, content, decision)
+    except LicenceUndecidedError:
+        return {
+            "schema": SCHEMA,
+            "source": _bound(declared, source, content),
+            "spdx": declared.spdx,
+            **declared.listed(),
+            "decision": UNDECIDED,
+            "redistribution": "none: used where it is, passed on nowhere",
+            "attribution": UNDECIDED,
+            "reviewer": LOCAL_RULE,
+        }
+
+
+def _bound(declared: Declared, repository: str, commit: str) -> str:
+    """What a decision must name at least: licence texts bind it, else the content does."""
+    return repository if declared.texts else f"{repository}@{commit}"
+
+
+def _undecided(
+    declared: Declared, repository: str, commit: str, detail: str
+) -> LicenceUndecidedError:
+    return LicenceUndecidedError(
+        where=repository,
+        detail=detail,
+        source=_bound(declared, repository, commit),
+        listed=json.dumps(declared.listed()),
+    )
 
 
 def _given(

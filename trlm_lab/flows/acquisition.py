@@ -14,10 +14,12 @@ from trlm_lab.acquire import acquire, download_bytes, verify_snapshot
 from trlm_lab.acquire.snapshot_store import snapshots_root
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.document_names import documents
+from trlm_lab.base.licence_state import is_undecided
 from trlm_lab.base.records import EffectiveConfig, Snapshot, SourceDefault, SourceDefaults
 from trlm_lab.describe import describe
 from trlm_lab.flows.checking import approval
 from trlm_lab.flows.identity import package_sha256
+from trlm_lab.flows.licensing import licence_state
 from trlm_lab.flows.workspace import Workspace
 
 #: Packages that fetch files or read weights.
@@ -58,6 +60,9 @@ def acquire_source(ws: Workspace, spec: str) -> Source:
     """Acquire (or re-verify the cached snapshot of) a source and write its receipts."""
     snapshot = _known(ws, spec) if ws.trusted else None
     snapshot = snapshot or _acquired(ws, spec)
+    licence = snapshot.provenance.get("licence")
+    if is_undecided(licence) and not ws.trusted:
+        ws.board.say(f"licence {licence_state(licence)} (docs/acquisition.md)")
     store = ws.store
     files = [
         store.add("file", {"path": f.path, "size": f.size, "sha256": f.sha256}, [])
@@ -69,13 +74,13 @@ def acquire_source(ws: Workspace, spec: str) -> Source:
     provenance = store.add(
         "provenance", {"statement_blob": store.put_value(snapshot.provenance)}, [tree]
     )
-    licence = snapshot.file("LICENSE")
+    text = snapshot.file("LICENSE")
     held = {f.path.decode("utf-8", "replace"): f.sha256 for f in snapshot.files}
     decision = store.add(
         "licence",
         {
-            "text_sha256": licence.sha256 if licence else None,
-            "decision_blob": store.put_value(snapshot.provenance.get("licence")),
+            "text_sha256": text.sha256 if text else None,
+            "decision_blob": store.put_value(licence),
             "documents_blob": store.put_value(documents(held)),
         },
         [tree],

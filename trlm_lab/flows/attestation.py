@@ -24,6 +24,7 @@ from trlm_lab.attest import (
 from trlm_lab.base.blobs import write_atomically
 from trlm_lab.base.records import FAULTS, Comparison, Node, Outcome
 from trlm_lab.errors import NoAttestationError, NoReceiptError, TrlmError
+from trlm_lab.flows.licensing import require_decided
 from trlm_lab.flows.verification_dossier import UNREADABLE
 from trlm_lab.receipts import ReceiptStore, VerifyReport, walk
 from trlm_lab.receipts.verify import read_receipt
@@ -49,9 +50,15 @@ def attest(directory: Path, key: Path | None = None) -> list[Path]:
     Raises:
         NoReceiptError: the directory has no sealed receipt.
         KeyUnreadableError: the key file holds no key.
+        LicenceUndecidedError: nobody decided on the licence of a source.
     """
     signer = read_signing_key(key) if key else None
     store, root = _sealed(directory)
+    for _, node in walk(store, root):
+        if node.type == "acquisition":
+            (licence,) = _children(store, node, "licence")
+            decision = store.get_value(licence.metadata["decision_blob"])
+            require_decided(decision, f"{directory}, {node.metadata['pin']}")
     written = []
     for attestation in statements(store, root):
         path = directory / ATTESTATIONS / attestation.name

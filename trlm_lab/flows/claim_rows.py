@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trlm_lab.base.licence_state import is_undecided
 from trlm_lab.base.records import SOUND, CaseComparison, Outcome
 from trlm_lab.base.records.outcome import worst
 from trlm_lab.flows.evidence_graph import EvidenceGraph
@@ -208,7 +209,19 @@ def _secrets(graph: EvidenceGraph, node_id: str, evidence: Sequence[str]) -> lis
     detail = f"{len(found)} findings: {places}" if found else "prompts, metadata and blobs scanned"
     outcome = Outcome.WRONG if found else Outcome.MATCH
     return [Claim("C14 promotion", "nothing secret in what is published", "scanner", "", outcome,
-                  detail, node_id)]  # fmt: skip
+                  detail, node_id), *_licence(graph, evidence)]  # fmt: skip
+
+
+def _licence(graph: EvidenceGraph, evidence: Sequence[str]) -> list[Claim]:
+    """Only where nobody decided: then the run stands, and is no promotion."""
+    configs = [e for e in evidence if graph.node(e).type == "effective_config"]
+    return [
+        Claim("C14 promotion", "somebody decided on the licence", "source", "", Outcome.WRONG,
+              "nobody did: for local use alone; --licence-decision FILE names who did", config)
+        for config in configs
+        for licence in [graph.child(graph.child(config, "acquisition"), "licence")]
+        if is_undecided(graph.value(licence, "decision_blob"))
+    ]  # fmt: skip
 
 
 _CLAIMS: dict[str, Callable[[EvidenceGraph, str, Sequence[str]], list[Claim]]] = {

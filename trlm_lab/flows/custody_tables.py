@@ -97,8 +97,12 @@ def _received(statement: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for row in statement.get("materials") or ():
         name = str(plain(row["name"]))
         yield _tree_row(name, row["size"], f"SHA-256 {row['sha256']}", _use(name), "")
-    for name in statement.get("ignored") or ():
-        yield _tree_row(str(plain(name)), None, "", "left out", _LEFT_OUT)
+    for row in statement.get("ignored") or ():
+        if isinstance(row, Mapping):
+            listed = f"SHA-256 {row['sha256']}"
+            yield _tree_row(str(plain(row["name"])), row["size"], listed, "left out", _LEFT_OUT)
+        else:  # an earlier version listed names alone
+            yield _tree_row(str(plain(row)), None, "", "left out", _LEFT_OUT)
 
 
 def _use(name: str) -> str:

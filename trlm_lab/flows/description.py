@@ -15,24 +15,32 @@ from trlm_lab.flows.reviewed_source import reviewed_workspace
 
 
 def described_document(source: str, reviewed: Reviewed = NOTHING) -> dict[str, Any]:
-    """`conflicts` (the receipt), `evidence` (its table), `config`, `origins`, `framework`.
+    """`conflicts` (the receipt), `evidence` (its table), `config`, `origins`, `framework`, and
+    `licence` (the row of the snapshot's provenance).
 
     A conflict is no error here: `config` is None then. Other faults raise as `acquire` does.
     """
     try:
         with tempfile.TemporaryDirectory() as scratch, Board() as board:
             ws = reviewed_workspace(Path(scratch), board, reviewed)
-            _, described = admit_source(ws, source)
+            acquired, described = admit_source(ws, source)
     except ConflictError as error:
         receipt = error.facts.get("receipt")
         if not isinstance(receipt, ConflictReceipt):
             raise
-        return {**_shown(receipt.to_map()), "config": None, "origins": {}, "framework": ""}
+        return {
+            **_shown(receipt.to_map()),
+            "config": None,
+            "origins": {},
+            "framework": "",
+            "licence": None,
+        }
     return {
         **_shown(described.receipt),
         "config": described.config.to_map(),
         "origins": {d.name: d.origin for d in described.defaults.values},
         "framework": described.defaults.framework,
+        "licence": acquired.snapshot.provenance.get("licence"),
     }
 
 

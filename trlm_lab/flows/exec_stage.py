@@ -30,6 +30,7 @@ from trlm_lab.flows.acquisition import admit_source
 from trlm_lab.flows.engines import needs_model_dir, runner
 from trlm_lab.flows.execution import prepare
 from trlm_lab.flows.leftovers import aside
+from trlm_lab.flows.licensing import licence_state
 from trlm_lab.flows.packing import pack_artifact
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
@@ -84,13 +85,17 @@ def execute_backend(request: ExecRequest, board: Board) -> dict[str, Any]:
     inputs = _inputs(request, suite, settled)
     check_output(request.out, inputs)
     with aside(request.out / "result") as place:
-        subject = _subject(request, settled, board)
+        subject, read = _subject(request, settled, board)
+        inputs |= read
+        # Known only now: the files may have changed since they were hashed above.
+        check_output(request.out, inputs)
         identity, refused = _run(engine, subject, suite, place, board, request.decode_steps)
         write_process_report(place, identity, refused, inputs)
         _publish(place, request.out)
     done = len(suite.cases) - len(refused)
     return {"engine": identity.name, "version": identity.version, "profile": identity.profile,
-            "cases": done, "not_supported": refused, "out": str(request.out)}  # fmt: skip
+            "cases": done, "not_supported": refused, "out": str(request.out),
+            **({"licence": read["licence"]} if read else {})}  # fmt: skip
 
 
 def _run(
@@ -191,19 +196,24 @@ def _publish(place: Path, out: Path) -> None:
         new.replace(out / new.name)
 
 
-def _subject(request: ExecRequest, settled: Settled, board: Board) -> Subject:
+def _subject(
+    request: ExecRequest, settled: Settled, board: Board
+) -> tuple[Subject, dict[str, str]]:
     """What the engine reads: a `.slm`, packed from the model where none is given, or its snapshot.
 
-    The directory itself is never run, only what was acquired out of it and described.
+    The directory itself is never run, only what was acquired out of it and described; beside the
+    subject stands what that was.
     """
     reads_model = needs_model_dir(request.engine)
     if request.artifact is not None and not reads_model:
         settled.require_none(request.engine)
-        return Subject(artifact=request.artifact)
+        return Subject(artifact=request.artifact), {}
     with tempfile.TemporaryDirectory() as scratch:
         ws = settled.workspace(Path(scratch), board)
         source, described = admit_source(ws, f"dir:{request.model}")
+        ids = {"config": described.config.config_id, "snapshot": source.snapshot.snapshot_id}
+        read = {**ids, "licence": licence_state(source.snapshot.provenance.get("licence"))}
         if reads_model:
-            return Subject(artifact=request.artifact, model_dir=source.root)
+            return Subject(artifact=request.artifact, model_dir=source.root, ids=ids), read
         packed = pack_artifact(ws, source, described, "f32")
-    return Subject(artifact=packed.artifact.path)
+    return Subject(artifact=packed.artifact.path, ids=ids), read

@@ -10,6 +10,7 @@ from typing import Any
 from trlm_lab.errors import GoldenExportError
 from trlm_lab.flows.acquisition import Source, acquire_source
 from trlm_lab.flows.golden_exporter import Exported, Exporter, Trace, vectors_sha256
+from trlm_lab.flows.licensing import require_decided
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
 from trlm_lab.flows.reviewed_source import read_reviewed
@@ -48,6 +49,7 @@ def export_golden(
     Raises:
         GoldenExportError: the trace lacks what is asked for, is of another model, or what would be
             written holds a secret.
+        LicenceUndecidedError: nobody decided on the licence of the model.
         TraceCorruptError: an array is not the one that was captured.
         DirectoryForeignError, StoreWriteError: what lies beside is no store, or not to be written.
     """
@@ -67,6 +69,7 @@ def export_golden(
 
 def _bound_source(ws: Workspace, view: Trace, model: str) -> Source:
     source = acquire_source(ws, model if ":" in model else f"dir:{model}")
+    require_decided(source.snapshot.provenance.get("licence"), model)
     stated = view.subject.get("snapshot")
     if stated not in (None, source.snapshot.snapshot_id):
         detail = f"the trace is of the snapshot {stated}, the model is another"

@@ -51,6 +51,8 @@ class SafetensorsTrace:
     ) -> None:
         """Open an output directory; without `identity` the report says who computed.
 
+        Without `subject` the report of `trlm exec` says which snapshot was run.
+
         Raises:
             ProcessReportError: the report is missing or malformed.
             ProcessOutputError: a tensor file is malformed.
@@ -58,7 +60,7 @@ class SafetensorsTrace:
         self.path = path
         self.report = _read_report(path / REPORT)
         self.identity = identity or _identity(path / REPORT, self.report)
-        self.subject = dict(subject or {})
+        self.subject = _subject(self.report) if subject is None else dict(subject)
         self._cases = {file.stem: _entries(file) for file in sorted(path.glob(f"*{SUFFIX}"))}
 
     @property
@@ -129,6 +131,17 @@ def _read_report(path: Path) -> dict[str, Any]:
     if not isinstance(cases, list) or not all(isinstance(case, str) for case in cases):
         raise _report_error(path, "not_supported is no list of case ids")
     return report
+
+
+def _subject(report: dict[str, Any]) -> dict[str, Any]:
+    """Snapshot and configuration, where the report names them; other runtimes know of neither."""
+    inputs = report.get("inputs")
+    stated = inputs if isinstance(inputs, dict) else {}
+    return {
+        name: stated[name]
+        for name in ("config", "snapshot")
+        if isinstance(stated.get(name), str) and stated[name]
+    }
 
 
 def _identity(path: Path, report: dict[str, Any]) -> EngineIdentity:

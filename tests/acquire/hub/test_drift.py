@@ -1,5 +1,6 @@
 """What a source says now: an observation, with every change of behaviour by field."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -235,6 +236,13 @@ def test_a_directory_that_changed(tiny: Repository, tmp_path: Path) -> None:
         ("added_tokens.json", "added", ()),
         ("LICENSE", "removed", ()),
     }
+    (model / "notes.txt").write_text("of no interest")
+    acquire(str(model))
+    assert not observe_source(str(model))[0].moved
+    (model / "notes.txt").write_text("of some interest")
+    (change,) = observe_source(str(model))[0].changes
+    digest = hashlib.sha256(b"of some interest").hexdigest()
+    assert (change.path, change.change, change.content) == ("notes.txt", "changed", digest)
     model.rename(tmp_path / "elsewhere")
     with pytest.raises(SourceMissingError):
         observe_source(f"dir:{model}")

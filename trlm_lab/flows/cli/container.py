@@ -37,6 +37,7 @@ def pack(
     from trlm_lab.errors import OutputIsInputError, UnknownNameError
     from trlm_lab.flows.acquisition import admit_source
     from trlm_lab.flows.leftovers import aside
+    from trlm_lab.flows.licensing import licence_state
     from trlm_lab.flows.packing import pack_artifact
     from trlm_lab.flows.progress import Board
     from trlm_lab.flows.reviewed_source import reviewed_workspace
@@ -55,6 +56,7 @@ def pack(
             shutil.copyfile(packed.artifact.path, part)
             part.replace(out)
     row = {k: v for k, v in vars(packed.artifact).items() if k not in ("path", "config")}
+    row["licence"] = licence_state(source.snapshot.provenance.get("licence"))
     if json:
         emit_json({"path": str(out), **row, "ledger_id": packed.ledger.ledger_id})
     else:

@@ -31,6 +31,7 @@ def acquire(
     from trlm_lab.acquire import acquire as fetch
     from trlm_lab.acquire import export_snapshot, require_export
     from trlm_lab.flows.checking import approval
+    from trlm_lab.flows.licensing import licence_state
     from trlm_lab.flows.progress import Board
     from trlm_lab.flows.reviewed_source import read_reviewed
 
@@ -42,11 +43,14 @@ def acquire(
         snapshot = fetch(source, progress=board.report, approve=approve, rules=settled.rules)
         if out is not None:
             snapshot = export_snapshot(snapshot, out)
+    licence = snapshot.provenance.get("licence")
     rows = [{"file": f.display, "bytes": f.size, "sha256": f.sha256} for f in snapshot.files]
     if json:
-        emit_json({"snapshot_id": snapshot.snapshot_id, "root": str(snapshot.root), "files": rows})
+        facts = {"snapshot_id": snapshot.snapshot_id, "root": str(snapshot.root), "files": rows}
+        emit_json(facts | {"licence": licence})
     else:
         emit_table(rows, f"Snapshot {snapshot.snapshot_id}")
+        emit_line(f"licence {licence_state(licence)}")
         print(snapshot.root)
     return 0
 
