@@ -29,6 +29,7 @@ from trlm_lab.acquire.hub_tree import HubFile, HubTree, list_tree, require_size,
 from trlm_lab.acquire.licence import LicenceDecision, decide, declared_licence
 from trlm_lab.acquire.progress import Progress
 from trlm_lab.acquire.snapshot_store import cached_snapshot, snapshots_root
+from trlm_lab.acquire.tree_names import name_use
 from trlm_lab.acquire.tree_profile import TreeProfile
 from trlm_lab.base import canon
 from trlm_lab.base.blobs import file_sha256, write_atomically
@@ -185,8 +186,12 @@ class _Transaction:
         # Before the weights come: whoever must decide need not wait for them.
         repository = f"hf:{source.repo}"
         licence = decide(declared_licence(files), repository, commit, self.rules.decision)
-        others = [f for f in before.fetched if f not in documents]
+        weights = [f for f in before.fetched if name_use(f.path) == "weights"]
+        others = [f for f in before.fetched if f not in (*documents, *weights)]
         cached += self._fetch_all(others, before, files)
+        # A family that nothing converts, or a contradiction, is told by the declarations alone.
+        self.approve(files, None)
+        cached += self._fetch_all(weights, before, files)
         after = list_tree(self.client, source.repo, commit, self.rules.profile)
         if after.files != before.files:
             raise HubChangedError(where=source.spelled, detail="the tree of the commit changed")

@@ -13,14 +13,19 @@ from tests.acquire.hub.conftest import QUICK, REPO, TREE, WEIGHTS, acquired
 from tests.acquire.hub.server import HubServer, Repository
 from trlm_lab.acquire import parse_source, verify_snapshot
 from trlm_lab.acquire.allow_list import general_list
+from trlm_lab.acquire.hub_snapshot import HubRules, acquire_hub, parse_hub
 from trlm_lab.base.home import trlm_home
 from trlm_lab.errors import (
+    ConflictError,
+    FamilyUnsupportedError,
     HubChangedError,
     HubLimitError,
     HubNotFoundError,
     HubSpecError,
     HubUnreachableError,
+    Refused,
 )
+from trlm_lab.flows.checking import approval
 
 
 def test_every_configuration_file_is_kept(tiny: Repository) -> None:
@@ -274,3 +279,24 @@ def test_memory_does_not_grow_with_the_file(tiny: Repository, hub: HubServer, ke
 def test_weights_are_those_that_were_served(tiny: Repository, hub: HubServer) -> None:
     acquired()
     assert hub.sent["model.safetensors"] == len(WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    ("config", "error"),
+    [
+        (
+            b'"mamba", "architectures": ["MambaForCausalLM"], "eos_token_id": 2',
+            FamilyUnsupportedError,
+        ),
+        (b'"llama", "architectures": ["LlamaForCausalLM"], "eos_token_id": 3', ConflictError),
+    ],
+)
+def test_what_the_declarations_refuse_needs_no_weights(
+    tiny: Repository, hub: HubServer, config: bytes, error: type[Refused]
+) -> None:
+    tree = TREE | {"config.json": b'{"model_type": ' + config + b', "vocab_size": 8}'}
+    tiny.commit({k: v for k, v in tree.items() if k != "tokenizer.json"})
+    with pytest.raises(error):
+        acquire_hub(parse_hub(REPO), lambda *_: None, approval(), HubRules(limits=QUICK))
+    assert "config.json" in hub.sent
+    assert "model.safetensors" not in hub.sent
