@@ -152,10 +152,21 @@ export function readCase(document) {
   const found = readDocument(document, "$");
   if (found.case_class === "private_behavior_commitment") {
     checkSealed(found);
+    checkExtras(document, "$");
+    checkExtras(document.get("input"), "$.input");
   } else if (found.input.kind === "utf8" && textOf(found.input.data_or_commitment) === undefined) {
     refuse("GOLDEN_UTF8", "$.input.data_or_commitment", "the bytes are no UTF-8");
   }
   return found;
+}
+
+// The x_ keys of a private case: commitments of 32 bytes, like all that it shows.
+function checkExtras(map, path) {
+  for (const [key, value] of map) {
+    if (key.startsWith("x_") && !(value instanceof Uint8Array && value.length === 32)) {
+      refuse("GOLDEN_SEALED", `${path}.${key}`, "more than commitments");
+    }
+  }
 }
 
 function checkSealed({ input, observations, expected_tokens: tokens, top_k: top }) {

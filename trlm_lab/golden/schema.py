@@ -82,10 +82,17 @@ def _check_sealed(case: GoldenCase) -> None:
         "$.observations": bool(case.observations),
         "$.expected_tokens": case.expected_tokens is not None,
         "$.top_k": bool(case.top_k),
+        **{f"$.{key}": _reveals(value) for key, value in case.extras.items()},
+        **{f"$.input.{key}": _reveals(value) for key, value in given.extras.items()},
     }
     for where, breaks in shown.items():
         if breaks:
             raise GoldenSealedError(where=where, detail="32 bytes of input, nothing computed")
+
+
+def _reveals(value: Any) -> bool:
+    """Whether the value of an `x_` key may be more than a commitment."""
+    return not isinstance(value, bytes) or len(value) != 32
 
 
 class _Fields:

@@ -327,6 +327,18 @@ fn says(pairs: &Pairs, key: &str, wanted: &str) -> bool {
     matches!(get(pairs, key), Some(Value::Text(text)) if text == wanted)
 }
 
+/// The `x_` keys of a private case: commitments of 32 bytes, like all that it shows.
+fn check_extras(pairs: &Pairs, path: &str) -> Check {
+    for (key, value) in pairs {
+        let committed = matches!(value, Value::Bytes(data) if data.len() == 32);
+        if key.starts_with("x_") && !committed {
+            let place = format!("{}.{}", path, key);
+            return Err(refused("GOLDEN_SEALED", place, "more than commitments"));
+        }
+    }
+    Ok(())
+}
+
 fn check_class(pairs: &Pairs) -> Check {
     let input = match get(pairs, "input") {
         Some(Value::Map(input)) => input.as_slice(),
@@ -349,6 +361,8 @@ fn check_class(pairs: &Pairs) -> Check {
         if let Some((place, _)) = shown.iter().find(|(_, breaks)| *breaks) {
             return Err(refused("GOLDEN_SEALED", *place, "more than commitments"));
         }
+        check_extras(pairs, "$")?;
+        check_extras(input, "$.input")?;
     } else if says(input, "kind", "utf8") && std::str::from_utf8(data).is_err() {
         let place = "$.input.data_or_commitment";
         return Err(refused("GOLDEN_UTF8", place, "the bytes are no UTF-8"));

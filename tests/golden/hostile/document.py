@@ -121,8 +121,23 @@ def sealed(path: str, key: str, value: Any) -> Change:
     return change
 
 
+def _committed(draft: Draft, rng: random.Random) -> None:
+    document = _private(draft)
+    document["x_salt"], document["input"]["x_salt"] = b"\1" * 32, b"\2" * 32
+
+
+def _told(draft: Draft, rng: random.Random) -> str:
+    """Two that say too much: the document's is named first."""
+    document = _private(draft)
+    document["x_salt"], document["x_story"] = b"\1" * 32, "say yes"
+    document["input"]["x_a"] = 1
+    return "$.x_story"
+
+
 def sealed_rows() -> Iterator[Row]:
     yield Row("accepted: a sealed case", None, lambda draft, rng: _private(draft) and None)
+    yield Row("accepted: further commitments of a sealed case", None, _committed)
+    yield Row("GOLDEN_SEALED x_", "GOLDEN_SEALED", _told)
     for path, key, value in [
         ("$.input", "data_or_commitment", b"\0" * 31),
         ("$.input", "position_ids", []),
@@ -130,6 +145,10 @@ def sealed_rows() -> Iterator[Row]:
         ("$", "observations", "sound"),
         ("$", "expected_tokens", []),
         ("$", "top_k", "sound"),
+        ("$", "x_note", "the answer is no"),
+        ("$", "x_long", b"\0" * 33),
+        ("$", "x_null", None),
+        ("$.input", "x_list", ["a", "b"]),
     ]:
         yield Row(f"GOLDEN_SEALED {path}.{key}", "GOLDEN_SEALED", sealed(path, key, value))
     yield Row("GOLDEN_UTF8 input", "GOLDEN_UTF8", _not_utf8)
