@@ -1,6 +1,7 @@
 """The small model that the tests of the reference engine share, and how they look at it."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,14 @@ def arrays(q8: bool = False) -> dict[str, RowBlocks]:
 
 
 MODEL = OpenModel(CONFIG, arrays())
+
+
+def family_model(family: str, **changes: Any) -> OpenModel:
+    """A family's small model in memory."""
+    config = tiny.tiny_config(family, **changes)
+    tensors = {w.name: w.values for w in tiny.tiny_weights(config) if w.values is not None}
+    tensors.setdefault("lm_head.weight", tensors["model.embed_tokens.weight"])
+    return OpenModel(config, dict(tensors))
 
 
 def session(profile: str = "scalar-f32-v1", plant: Plant | None = None) -> ReferenceSession:

@@ -14,9 +14,9 @@ from jaxtyping import Float
 from trlm_lab.ops import by_dtype
 from trlm_lab.ops.arithmetic import Arithmetic, Array
 
-#: The float32 constant in every profile, so that the profiles compute one function.
+#: The float32 constants in every profile, so that the profiles compute one function.
 SQRT_2_OVER_PI: Final = float(np.float32(math.sqrt(2.0 / math.pi)))
-CUBIC: Final = 0.044715
+CUBIC: Final = float(np.float32(0.044715))
 
 
 @np.errstate(all="ignore")
