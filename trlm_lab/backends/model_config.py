@@ -48,6 +48,12 @@ def _number(row: dict[str, Any], name: str, where: str, kind: type[int] | type[f
     return kind(value)  # type: ignore[arg-type]
 
 
+def _beyond(where: str, detail: str) -> UnsupportedModelError:
+    """The refusal of what only the source can say in full."""
+    way_out = "a directory that nobody described runs as a plain llama only: pack it first"
+    return UnsupportedModelError(where=where, detail=f"{detail}; {way_out}")
+
+
 def _rope_theta(row: dict[str, Any], where: str) -> float:
     """The base, from `rope_parameters` (newer files) or the top level."""
     parameters = row.get("rope_parameters")
@@ -57,7 +63,7 @@ def _rope_theta(row: dict[str, Any], where: str) -> float:
         raise ModelFilesError(where=where, detail="the field 'rope_parameters' is no object")
     kind = parameters.get("rope_type", "default")
     if kind != "default" or set(parameters) - {"rope_type", "rope_theta"}:
-        raise UnsupportedModelError(where=where, detail=f"rope_parameters are {parameters}")
+        raise _beyond(where, f"rope_parameters are {parameters}")
     return float(_number(parameters, "rope_theta", where, float))
 
 
@@ -83,7 +89,7 @@ def config_of_model_dir(root: Path) -> EffectiveConfig:
     row = strict_json.load_object(root / "config.json")
     for name, allowed in PLAIN.items():
         if row.get(name) not in allowed:
-            raise UnsupportedModelError(where=where, detail=f"{name} is {row.get(name)!r}")
+            raise _beyond(where, f"{name} is {row.get(name)!r}")
     counts = {name: _number(row, name, where, int) for name in COUNTS}
     heads = max(counts["num_attention_heads"], 1)
     head_dim = row.get("head_dim") or counts["hidden_size"] // heads
