@@ -141,10 +141,13 @@ def test_ledger_transforms(packed: tuple[Artifact, Ledger]) -> None:
     assert kinds[HEAD] == ["alias"]
     assert entry(ledger, HEAD).transforms[0].parameters == {"target": EMBEDDING}
     assert len(ledger.exceptions) == 1
+    assert ledger.omissions == ()
     if artifact.quant_profile == "f32":
         assert kinds[EMBEDDING] == ["copy"]
         return
-    (step,) = entry(ledger, EMBEDDING).transforms
+    step, pad = entry(ledger, EMBEDDING).transforms
+    assert (pad.kind, pad.parameters["logical"]) == ("pad", [50, 96])
+    assert (pad.parameters["physical"], pad.parameters["fill"]) == ([50, 128], "code 0")
     assert step.kind == "quantize"
     assert step.parameters["profile_id"] == quant_profile_id("q8_r128")
     low, high = step.parameters["scales_range"]
@@ -221,7 +224,8 @@ def test_memory_does_not_grow_with_the_matrix(
 ) -> None:
     config = tiny_config(vocab_size=20_000)
     root = snapshot(tiny_weights(config))
-    monkeypatch.setattr("trlm_lab.pack.source.SLICE_ELEMENTS", 1 << 14)
+    for room in ("source", "weights"):
+        monkeypatch.setattr(f"trlm_lab.pack.{room}.SLICE_ELEMENTS", 1 << 14)
     pack_snapshot(root, config, "q8_r128", tmp_path / "m.slm")  # imports and caches, untraced
     tracemalloc.start()
     pack_snapshot(root, config, "q8_r128", tmp_path / "m.slm")
@@ -239,4 +243,5 @@ def test_progress_reaches_the_end(
         snapshot(weights), config, "f32", tmp_path / "m.slm",
         progress=lambda what, done, total: calls.append((what, done, total)),
     )  # fmt: skip
-    assert calls == [("pack f32", i, 21) for i in range(22)]
+    assert calls[:22] == [("pack f32", i, 21) for i in range(22)]
+    assert calls[22:] == [("ledger", i, 21) for i in range(22)]

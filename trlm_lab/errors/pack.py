@@ -13,6 +13,22 @@ class PackSourceError(Refused):
     fix = "acquire the source again; a snapshot holds model.safetensors"
 
 
+class PackShardError(Refused):
+    """Shards that are not all there, or not alone."""
+
+    code = "PACK_SHARD"
+    rule = "{detail}"
+    fix = "fetch every shard of one revision into one directory"
+
+
+class PackDuplicateError(Refused):
+    """One tensor in two shards: which of them the model has, no file says."""
+
+    code = "PACK_DUPLICATE"
+    rule = "tensor {tensor!r} lies in {other} too"
+    fix = "fetch every shard of one revision into one directory"
+
+
 class PackUnknownTensorError(Refused):
     """A source tensor that the configuration does not explain."""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.pack.progress import Progress, silent
-from trlm_lab.pack.source import WEIGHTS
+from trlm_lab.pack.shards import WEIGHTS
 from trlm_lab.pack.unpack import unpack
 
 PROVENANCE = "derived.json"

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from trlm_lab.base import canon
 from trlm_lab.base.registry import Registry
-from trlm_lab.errors import NonFiniteError
+from trlm_lab.errors import NonFiniteError, SlmUnsupportedError
 from trlm_lab.quant import FORMATS
 from trlm_lab.slm.numbers import DType
+from trlm_lab.slm.read import SlmFile
 
 Encode = Callable[[NDArray[np.float32], str, int], tuple[bytes | memoryview, bytes]]
 
@@ -35,6 +36,21 @@ class PackProfile:
 PROFILES: Registry[PackProfile] = Registry("quantization profile")
 PROFILES.register("f32", PackProfile("f32", DType.f32))
 PROFILES.register("q8_r128", PackProfile("q8_r128", DType.q8_r128))
+
+
+def profile_of(slm: SlmFile) -> str:
+    """The profile whose storage an artifact has; of several that store alike the first.
+
+    Raises:
+        SlmUnsupportedError: no profile stores tensors as this file does.
+    """
+    for name in PROFILES:
+        profile = PROFILES[name]
+        if all(t.dtype == profile.dtype_of(t.dims) for t in slm.tensors):
+            return name
+    found = ", ".join(sorted({t.dtype.name for t in slm.tensors}))
+    known = ", ".join(PROFILES)
+    raise SlmUnsupportedError(where=slm.where, field="dtype", got=found, expected=known)
 
 
 def quant_profile(name: str) -> dict[str, Any]:

@@ -21,20 +21,21 @@ def row_slices(tensor: SlmTensor) -> Iterator[NDArray[np.float32]]:
     Raises:
         QuantScaleError, QuantCodeError, QuantPaddingError: planes that no writer produces.
     """
-    if tensor.dtype in DENSE:
-        matrix = dense_f32(tensor).reshape(tensor.rows, tensor.cols)
     step = max(1, SLICE_ELEMENTS // tensor.cols)
-    scale_row = len(tensor.scales) // tensor.rows
     for low in range(0, tensor.rows, step):
-        high = min(low + step, tensor.rows)
-        if tensor.dtype in DENSE:
-            yield matrix[low:high]
-            continue
-        yield FORMATS[tensor.dtype.name].dequantize(
-            tensor.data[low * tensor.row_stride : high * tensor.row_stride],
-            tensor.scales[low * scale_row : high * scale_row],
-            high - low,
-            tensor.cols,
-            where=tensor.name,
-            first_row=low,
-        )
+        yield rows_between(tensor, low, min(low + step, tensor.rows))
+
+
+def rows_between(tensor: SlmTensor, low: int, high: int) -> NDArray[np.float32]:
+    """Some rows of a tensor, seen as a matrix, as float32. Raises as `row_slices`."""
+    if tensor.dtype in DENSE:
+        return dense_f32(tensor).reshape(tensor.rows, tensor.cols)[low:high]
+    scale_row = len(tensor.scales) // tensor.rows
+    return FORMATS[tensor.dtype.name].dequantize(
+        tensor.data[low * tensor.row_stride : high * tensor.row_stride],
+        tensor.scales[low * scale_row : high * scale_row],
+        high - low,
+        tensor.cols,
+        where=tensor.name,
+        first_row=low,
+    )

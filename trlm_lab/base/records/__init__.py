@@ -19,7 +19,7 @@ from trlm_lab.base.records.inspection import (
     InspectedTensor,
     Inspection,
 )
-from trlm_lab.base.records.ledger import Ledger, LedgerEntry, Transform
+from trlm_lab.base.records.ledger import Ledger, LedgerEntry, Omission, Probes, Transform
 from trlm_lab.base.records.mismatch import Mismatch
 from trlm_lab.base.records.node import Node
 from trlm_lab.base.records.outcome import FAULTS, SOUND, Outcome
@@ -55,9 +55,11 @@ __all__ = [
     "Mismatch",
     "Node",
     "Observation",
+    "Omission",
     "Outcome",
     "Pin",
     "PolicyEntry",
+    "Probes",
     "Snapshot",
     "SourceDefault",
     "SourceDefaults",
