@@ -1,177 +1,119 @@
-"""Each checkpoint of each layer again, from the captured inputs, by NumPy in float64.
-
-The bounds are the textbook ones (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
-section 3.1): a sum of n products in any order errs by at most gamma(n) times the sum of the
-absolute products, with gamma(n) = n*u / (1 - n*u) and u = 2^-24; a chain of k roundings by
-gamma(k) of its value. Elementary functions of the framework are within 2 units in the last place
-(4u), as its vector library states.
-"""
+"""Hooks mean what they say: every checkpoint follows from those before it, in all nine families."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from safetensors.numpy import load_file
 
-from trlm_lab.base.names import llama_ladder, parse_checkpoint
-from trlm_lab.oracle import source_defaults
+from tests.oracle.operator_weights import operator_weights
+from tests.oracle.recomputation import Arrays, Recomputation
+from tests.tiny_models import FAMILIES, write_tiny
+from trlm_lab.base.interfaces import Subject
+from trlm_lab.base.model_parts import ladder_of
+from trlm_lab.base.records import Case, EffectiveConfig
+from trlm_lab.oracle import TorchRunner, effective_config, source_defaults
 
-F64 = NDArray[np.float64]
-Bounded = tuple[F64, F64]
-
-U = 2.0**-24
-FUNCTION = 4  # roundings that stand for one elementary function: 2 units in the last place
-T, H, K, E = 24, 6, 2, 16
-EPS = float(np.float32(1e-5))
+#: Longer than every window; the ids are spread over the vocabulary.
+CASE = Case("c", tuple(5 + 7 * i % 89 for i in range(13)))
 
 
-def gamma(roundings: float) -> float:
-    return roundings * U / (1 - roundings * U)
+@dataclass(frozen=True)
+class Captured:
+    """One case in one model."""
+
+    config: EffectiveConfig
+    arrays: Arrays
+    weights: Arrays
+
+    def excess(self, name: str) -> float:
+        return Recomputation(self.config, self.arrays, self.weights).excess(name)
 
 
-class Recomputation:
-    """The llama formulas over captured float32 arrays, widened; each with its error bound."""
-
-    def __init__(self, arrays: dict[str, NDArray[Any]], weights: dict[str, NDArray[Any]]) -> None:
-        self._arrays = arrays
-        self._weights = weights
-        self._frequencies = weights["inv_freq"]
-
-    def at(self, layer: int | None, op: str) -> F64:
-        name = op if layer is None else f"layers.{layer}.{op}"
-        return self._arrays[name].astype(np.float64)
-
-    def weight(self, name: str) -> F64:
-        return self._weights[f"model.{name}.weight"].astype(np.float64)
-
-    def linear(self, x: F64, name: str) -> Bounded:
-        w = self.weight(name)
-        return x @ w.T, gamma(x.shape[-1]) * (np.abs(x) @ np.abs(w).T)
-
-    def norm(self, x: F64, name: str) -> Bounded:
-        # Square, sum, mean, + eps: n + 2 roundings, halved by the root; the root, two products.
-        y = self.weight(name) * (x / np.sqrt((x * x).mean(-1, keepdims=True) + EPS))
-        return y, gamma((x.shape[-1] + 2) / 2 + FUNCTION + 2) * np.abs(y)
-
-    def rope(self, x: F64) -> Bounded:
-        # The source forms the angle in float32: one product, the same in NumPy.
-        angle = np.arange(T, dtype=np.float32)[:, None] * self._frequencies
-        cos, sin = (f(np.tile(angle, 2).astype(np.float64))[:, None] for f in (np.cos, np.sin))
-        half = np.concatenate([-x[..., E // 2 :], x[..., : E // 2]], axis=-1)
-        size = np.abs(x * cos) + np.abs(half * sin)
-        return x * cos + half * sin, gamma(FUNCTION + 2) * size
-
-    def scores(self, layer: int) -> Bounded:
-        q = self.at(layer, "q_rope").transpose(1, 0, 2)
-        k = np.repeat(self.at(layer, "k_rope").transpose(1, 2, 0), H // K, axis=0)
-        return (q @ k) / 4, gamma(E + 1) * (np.abs(q) @ np.abs(k)) / 4
-
-    def probabilities(self, layer: int) -> Bounded:
-        masked = self.at(layer, "attn_masked")
-        shifted = masked - masked.max(-1, keepdims=True)
-        visible = shifted > -1e30
-        e = np.where(visible, np.exp(np.where(visible, shifted, 0)), 0)
-        y = e / e.sum(-1, keepdims=True)
-        reach = np.where(visible, -shifted, 0).max()
-        # The subtraction moves the exponent by u * reach; above and below the line; exp likewise.
-        return y, gamma(2 * reach + 2 * FUNCTION + T + 2) * y
-
-    def values(self, layer: int) -> Bounded:
-        p = self.at(layer, "attn_probs")
-        v = self.at(layer, "v_proj").reshape(T, K, E).transpose(1, 0, 2)
-        v = np.repeat(v, H // K, axis=0)
-        join = (p @ v).transpose(1, 0, 2).reshape(T, H * E)
-        return join, gamma(T) * (p @ np.abs(v)).transpose(1, 0, 2).reshape(T, H * E)
-
-    def activation(self, layer: int) -> Bounded:
-        g = self.at(layer, "gate_proj")
-        y = g / (1 + np.exp(-g)) * self.at(layer, "up_proj")
-        return y, gamma(FUNCTION + 3) * np.abs(y)
-
-    def checkpoint(self, name: str) -> Bounded:
-        """The value of a checkpoint from those before it, and how far float32 may be off."""
-        point = parse_checkpoint(name)
-        layer, op = point.layer, point.op
-        if layer is None:
-            return self._outside(op)
-        prefix = f"layers.{layer}"
-        exact = {
-            "input": lambda: (
-                self.at(None, "embedding") if layer == 0 else self.at(layer - 1, "output")
-            ),
-            "attn_masked": lambda: self._masked(layer),
-        }
-        bounded = {
-            "attn_norm": lambda: self.norm(self.at(layer, "input"), f"{prefix}.input_layernorm"),
-            "q_rope": lambda: self.rope(self.at(layer, "q_proj").reshape(T, H, E)),
-            "k_rope": lambda: self.rope(self.at(layer, "k_proj").reshape(T, K, E)),
-            "attn_scores": lambda: self.scores(layer),
-            "attn_probs": lambda: self.probabilities(layer),
-            "attn_values": lambda: self.values(layer),
-            "attn_residual": lambda: self._sum(self.at(layer, "input"), self.at(layer, "o_proj")),
-            "mlp_norm": lambda: self.norm(
-                self.at(layer, "attn_residual"), f"{prefix}.post_attention_layernorm"
-            ),
-            "mlp_act": lambda: self.activation(layer),
-            "output": lambda: self._sum(
-                self.at(layer, "attn_residual"), self.at(layer, "down_proj")
-            ),
-        }
-        inputs = {"o_proj": "attn_values", "down_proj": "mlp_act"}
-        inputs |= dict.fromkeys(("q_proj", "k_proj", "v_proj"), "attn_norm")
-        inputs |= dict.fromkeys(("gate_proj", "up_proj"), "mlp_norm")
-        if op in exact:
-            return exact[op](), np.zeros(1)
-        if op in bounded:
-            return bounded[op]()
-        block = "mlp" if op in ("gate_proj", "up_proj", "down_proj") else "self_attn"
-        return self.linear(self.at(layer, inputs[op]), f"{prefix}.{block}.{op}")
-
-    def _outside(self, op: str) -> Bounded:
-        if op == "embedding":
-            return self.weight("embed_tokens")[self._arrays["token_ids"]], np.zeros(1)
-        if op == "final_norm":
-            return self.norm(self.at(3, "output"), "norm")
-        return self.linear(self.at(None, "final_norm"), "embed_tokens")
-
-    def _masked(self, layer: int) -> F64:
-        future = np.triu(np.ones((T, T), dtype=bool), 1)
-        return np.where(future, np.finfo(np.float32).min, self.at(layer, "attn_scores"))
-
-    @staticmethod
-    def _sum(a: F64, b: F64) -> Bounded:
-        return a + b, U * np.abs(a + b)
+@pytest.fixture(scope="module", params=FAMILIES)
+def captured_model(request: pytest.FixtureRequest, tiny_models: Callable[[str], Path]) -> Captured:
+    return _capture(tiny_models(request.param))
 
 
-@pytest.fixture(scope="session")
-def weights(model_dir: Path) -> dict[str, NDArray[Any]]:
-    frequencies = np.array(source_defaults(model_dir)["rope_inv_freq"], dtype=np.float32)
-    return {**load_file(model_dir / "model.safetensors"), "inv_freq": frequencies}
+def _capture(path: Path) -> Captured:
+    config = effective_config(source_defaults(path))
+    with TorchRunner().open(Subject(model_dir=path)) as session:
+        arrays = {o.name: o.values for o in session.run(CASE)}
+    return Captured(config, arrays, operator_weights(path, config))
 
 
-def _excess(name: str, arrays: dict[str, NDArray[Any]], weights: dict[str, NDArray[Any]]) -> float:
-    """Largest error in units of its bound; the bounds do not cover subnormal results."""
-    value, bound = Recomputation(arrays, weights).checkpoint(name)
-    error = np.abs(arrays[name].astype(np.float64) - value)
-    return float((error / (bound + np.finfo(np.float32).tiny)).max())
+def test_every_checkpoint_follows_from_those_before_it(captured_model: Captured) -> None:
+    ladder = ladder_of(captured_model.config)
+    assert list(captured_model.arrays)[1:-2] == ladder
+    assert {name: e for name in ladder if (e := captured_model.excess(name)) > 1} == {}
 
 
-@pytest.mark.parametrize("name", llama_ladder(4))
-def test_checkpoint_follows_from_those_before_it(
-    name: str, captured: dict[str, NDArray[Any]], weights: dict[str, NDArray[Any]]
+def test_a_wrong_checkpoint_would_be_seen(captured_model: Captured) -> None:
+    """Two neighbours swapped along the last axis, which no formula forgives."""
+    unseen = []
+    for name in ladder_of(captured_model.config):
+        wrong = captured_model.arrays[name].copy()
+        wrong[..., :2] = wrong[..., 1::-1]
+        arrays = {**captured_model.arrays, name: wrong}
+        if replace(captured_model, arrays=arrays).excess(name) <= 1:
+            unseen.append(name)
+    assert unseen == []
+
+
+#: Settings that a family allows and its tiny model does not have.
+VARIANTS = {
+    "llama-yarn": ("llama", {"rope_parameters": {
+        "rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0,
+        "original_max_position_embeddings": 16}}),
+    "llama-llama3": ("llama", {"rope_parameters": {
+        "rope_type": "llama3", "rope_theta": 1e4, "factor": 8.0, "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0, "original_max_position_embeddings": 16}}),
+    "llama-biases": ("llama", {"attention_bias": True, "mlp_bias": True}),
+    "llama-gelu": ("llama", {"hidden_act": "gelu"}),
+    "mistral-full": ("mistral", {"sliding_window": None}),
+    "gemma2-no-caps": ("gemma2", {"attn_logit_softcapping": None,
+                                  "final_logit_softcapping": None}),
+    "gemma3-cap": ("gemma3", {"attn_logit_softcapping": 2.0, "final_logit_softcapping": 3.0}),
+    "gemma3-sliding": ("gemma3", {"num_hidden_layers": 2}),
+    "olmo2-biases": ("olmo2", {"attention_bias": True, "num_key_value_heads": 4}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_variants_follow_too(tmp_path: Path, name: str) -> None:
+    family, changes = VARIANTS[name]
+    found = _capture(write_tiny(family, tmp_path, **changes))
+    excess = {name: found.excess(name) for name in ladder_of(found.config)}
+    assert {name: value for name, value in excess.items() if value > 1} == {}
+
+
+@pytest.mark.parametrize(
+    ("family", "field", "value", "first"),
+    [
+        ("gemma2", "attn_logit_softcapping", None, "layers.0.attn_scores"),
+        ("gemma2", "final_logit_softcapping", None, "logits"),
+        ("gemma2", "embedding_scale", 1.0, "embedding"),
+        ("gemma3", "norm_unit_offset", False, "layers.0.attn_norm"),
+        ("gemma3", "rope_local_inv_freq", (), "layers.0.q_rope"),
+        ("gpt2", "hidden_act", "gelu_erf", "layers.0.mlp_act"),
+        ("mistral", "sliding_window", 6, "layers.0.attn_masked"),
+        ("olmo2", "rms_norm_eps", 2.0**-13, "layers.0.q_norm"),
+        ("phi3", "rope_inv_freq", (1.0,) * 6, "layers.0.q_rope"),
+        ("qwen2", "attention_scale", 0.5, "layers.0.attn_scores"),
+    ],
+)
+def test_a_wrong_field_would_be_seen(
+    tiny_models: Callable[[str], Path], family: str, field: str, value: object, first: str
 ) -> None:
-    assert _excess(name, captured, weights) <= 1
-
-
-@pytest.mark.parametrize("name", llama_ladder(4))
-def test_a_wrong_checkpoint_would_be_seen(
-    name: str, captured: dict[str, NDArray[Any]], weights: dict[str, NDArray[Any]]
-) -> None:
-    """Two neighbours swapped along the last axis, which no formula above forgives."""
-    wrong = captured[name].copy()
-    wrong[..., :2] = wrong[..., 1::-1]
-    assert _excess(name, {**captured, name: wrong}, weights) > 1
+    """The configuration with one field wrong explains the capture no longer, from there on."""
+    sound = _capture(tiny_models(family))
+    changes = {field: value}
+    if field == "rope_local_inv_freq":
+        changes["rope_local_base_freq"] = None
+    wrong = replace(sound, config=replace(sound.config, **changes))
+    excess = {name: wrong.excess(name) for name in ladder_of(sound.config)}
+    assert next(name for name, value in excess.items() if not value <= 1) == first
+    assert np.isfinite(list(excess.values())).all()

@@ -32,7 +32,9 @@ class Faithfulness:
             raise CaptureUnfaithfulError(where=where, plain=self.plain, watched=self.watched)
 
 
-def capture_is_faithful(model_dir: Path, case: Case, threads: int = THREADS) -> Faithfulness:
+def capture_is_faithful(
+    model_dir: Path, case: Case, threads: int = THREADS, dtype: str = "float32"
+) -> Faithfulness:
     """Run a case twice in one loaded model: plainly, before and after a full capture.
 
     The plain pass runs in the calling thread and the capture in its own, so agreement also shows
@@ -41,7 +43,7 @@ def capture_is_faithful(model_dir: Path, case: Case, threads: int = THREADS) -> 
     Raises:
         OracleModelError, Refused, CaptureError: as `TorchRunner.open` and `run`.
     """
-    with TorchRunner(threads).open(Subject(model_dir=model_dir)) as session:
+    with TorchRunner(threads, dtype).open(Subject(model_dir=model_dir)) as session:
         plain = canon.array_sha256(session.plain_logits(case))
         watched = ""
         for observation in session.run(case):

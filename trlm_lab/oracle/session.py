@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from trlm_lab.base import canon
 from trlm_lab.base.case_rules import check_case, check_decoding
 from trlm_lab.base.model_parts import ladder_of
+from trlm_lab.base.names import parse_checkpoint
 from trlm_lab.base.records import Case, EngineIdentity, Observation
 from trlm_lab.errors import CaptureError, TrlmError, UsageError
 from trlm_lab.ops.top_k import top_k
@@ -98,6 +99,30 @@ class TorchSession:
         yield from _with_top_k(generate(produce, _bytes_of))
         yield Observation("generated", np.array(generated, dtype=np.int64))
 
+    def run_beside(self, case: Case) -> Iterator[Observation]:
+        """As `run`, in a batch of two: the case is padded with hidden tokens, and a longer one of
+        the same tokens stands beside it. What is yielded is of the case alone.
+        """
+        alone, tokens = self._inputs(case), len(case.token_ids)
+        positions = range(tokens, 2 * tokens)
+        longer = Case(case.case_id, case.token_ids * 2)
+        beside = self._inputs(longer)
+        padding = {
+            "input_ids": torch.zeros((1, tokens), dtype=torch.int64),
+            "position_ids": torch.tensor([positions], dtype=torch.int64),
+            "attention_mask": torch.zeros((1, tokens), dtype=torch.int64),
+        }
+        inputs = {
+            name: torch.cat([torch.cat([alone[name], padding[name]], dim=1), beside[name]])
+            for name in alone
+        }
+
+        def produce(sink: Sink) -> None:
+            self._capture(case, lambda: self._watched_forward(inputs, _cut(tokens, sink)))
+
+        yield from _given(case)
+        yield from _with_top_k(generate(produce))
+
     def plain_logits(self, case: Case) -> NDArray[np.float32]:
         """Logits (T, V) of a forward pass without any hook, computed in the calling thread.
 
@@ -116,15 +141,7 @@ class TorchSession:
         if self._model is None:
             raise UsageError(where=f"case {case.case_id}", detail="the session is closed")
         check_case(case, self._config.vocab_size, self._config.max_position_embeddings)
-        tokens = len(case.token_ids)
-        # Both are always given: without a mask the source reads a jump in the positions as the
-        # start of another packed text.
-        rows = {
-            "input_ids": case.token_ids,
-            "position_ids": case.position_ids or tuple(range(tokens)),
-            "attention_mask": case.attention_mask or (1,) * tokens,
-        }
-        return {name: torch.tensor([row], dtype=torch.int64) for name, row in rows.items()}
+        return input_tensors(case)
 
     def _capture(self, case: Case, forward: Callable[[], object]) -> None:
         try:
@@ -190,6 +207,32 @@ class TorchSession:
             # The largest array, and the last: nothing that could write to it comes after.
             return np.asarray(array, dtype=np.float32, order="C")
         return np.array(array, dtype=np.float32, order="C")
+
+
+def input_tensors(case: Case) -> dict[str, torch.Tensor]:
+    """The case as a batch of one.
+
+    Both positions and mask are always given: without a mask the source reads a jump in the
+    positions as the start of another packed text.
+    """
+    tokens = len(case.token_ids)
+    rows = {
+        "input_ids": case.token_ids,
+        "position_ids": case.position_ids or tuple(range(tokens)),
+        "attention_mask": case.attention_mask or (1,) * tokens,
+    }
+    return {name: torch.tensor([row], dtype=torch.int64) for name, row in rows.items()}
+
+
+def _cut(tokens: int, sink: Sink) -> Sink:
+    """Keep the first `tokens` queries and keys of every checkpoint."""
+
+    def cut(seen: Observation) -> None:
+        axes = parse_checkpoint(seen.name).axes
+        places = tuple(slice(tokens) if axis in ("T", "S") else slice(None) for axis in axes)
+        sink(Observation(seen.name, np.ascontiguousarray(seen.values[places])))
+
+    return cut
 
 
 def _prefixed(prefix: str, sink: Sink) -> Sink:

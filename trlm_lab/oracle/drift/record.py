@@ -1,0 +1,118 @@
+"""What was measured: the spread of every checkpoint under every condition, as a frozen record."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trlm_lab.base import canon
+from trlm_lab.metrics import differing_bits, max_abs_difference, max_ulp
+
+SCHEMA = "trlm.oracle.drift.v1"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far one checkpoint moved, over all cases; `relative` is by the RMS of its baseline."""
+
+    checkpoint: str
+    elements: int
+    differing: int
+    max_ulp: int
+    max_abs: float
+    relative: float
+
+    def joined(self, other: Spread) -> Spread:
+        """The spread over both samples."""
+        return Spread(
+            self.checkpoint,
+            self.elements + other.elements,
+            self.differing + other.differing,
+            max(self.max_ulp, other.max_ulp),
+            max(self.max_abs, other.max_abs),
+            max(self.relative, other.relative),
+        )
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One condition: its spread by checkpoint, or why it was not measured."""
+
+    name: str
+    what: str
+    reason: str
+    spread: tuple[Spread, ...]
+
+    @property
+    def measured(self) -> bool:
+        """Whether it ran."""
+        return not self.reason
+
+    @property
+    def worst(self) -> Spread | None:
+        """The checkpoint that moved the farthest by its RMS."""
+        return max(self.spread, key=lambda row: row.relative, default=None)
+
+    def to_map(self) -> dict[str, Any]:
+        """Canonical map."""
+        head = {"name": self.name, "what": self.what, "reason": self.reason}
+        return {**head, "spread": [asdict(row) for row in self.spread]}
+
+
+@dataclass(frozen=True)
+class OracleDrift:
+    """The record: who ran (`environment`), on what (`config_id`, `weights`, `cases`), and how far
+    it moved.
+    """
+
+    environment: dict[str, Any]
+    config_id: str
+    weights: str
+    cases: tuple[str, ...]
+    standings: tuple[Standing, ...]
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the same run gave the same bits; if not, nothing else here means anything."""
+        again = next(s for s in self.standings if s.name == "again")
+        return all(row.differing == 0 for row in again.spread)
+
+    @property
+    def record_id(self) -> str:
+        """SHA-256 of the canonical map."""
+        return canon.content_id(self.to_map())
+
+    def floor(self) -> dict[str, float]:
+        """The farthest that each checkpoint moved under any condition, by its baseline's RMS."""
+        farthest: dict[str, float] = {}
+        for standing in self.standings:
+            for row in standing.spread:
+                farthest[row.checkpoint] = max(farthest.get(row.checkpoint, 0.0), row.relative)
+        return farthest
+
+    def to_map(self) -> dict[str, Any]:
+        """Canonical map."""
+        return {
+            "schema": SCHEMA,
+            "environment": self.environment,
+            "config_id": self.config_id,
+            "weights": self.weights,
+            "cases": list(self.cases),
+            "conditions": [standing.to_map() for standing in self.standings],
+        }
+
+
+def spread_of(checkpoint: str, baseline: NDArray[np.float32], moved: NDArray[np.float32]) -> Spread:
+    """The spread of one array of one case."""
+    differing = int(np.count_nonzero(differing_bits(baseline, moved)))
+    size = baseline.size
+    if not differing:
+        return Spread(checkpoint, size, 0, 0, 0.0, 0.0)
+    farthest = max_abs_difference(baseline, moved)
+    rms = math.sqrt(float(np.mean(np.square(baseline, dtype=np.float64))))
+    relative = farthest / rms if rms else math.inf
+    return Spread(checkpoint, size, differing, max_ulp(baseline, moved), farthest, relative)
