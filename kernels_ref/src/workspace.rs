@@ -5,8 +5,10 @@ use crate::checkpoint::Op;
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
 use crate::ops::matmul::Scratch;
+use crate::ops::rope::Angles;
 
-/// One array a checkpoint. `output` serves as `embedding` before the first layer.
+/// One array a checkpoint, empty where the model has no such one. `output` serves as `embedding`
+/// before the first layer.
 #[derive(Default)]
 pub struct Workspace {
     pub input: Vec<f32>,
@@ -14,6 +16,8 @@ pub struct Workspace {
     pub q_proj: Vec<f32>,
     pub k_proj: Vec<f32>,
     pub v_proj: Vec<f32>,
+    pub q_norm: Vec<f32>,
+    pub k_norm: Vec<f32>,
     pub q_rope: Vec<f32>,
     pub k_rope: Vec<f32>,
     pub attn_scores: Vec<f32>,
@@ -21,17 +25,23 @@ pub struct Workspace {
     pub attn_probs: Vec<f32>,
     pub attn_values: Vec<f32>,
     pub o_proj: Vec<f32>,
+    pub post_attn_norm: Vec<f32>,
     pub attn_residual: Vec<f32>,
     pub mlp_norm: Vec<f32>,
     pub gate_proj: Vec<f32>,
     pub up_proj: Vec<f32>,
     pub mlp_act: Vec<f32>,
     pub down_proj: Vec<f32>,
+    pub post_mlp_norm: Vec<f32>,
     pub output: Vec<f32>,
     pub final_norm: Vec<f32>,
     pub logits: Vec<f32>,
-    pub cos: Vec<f32>,
-    pub sin: Vec<f32>,
+    /// Angles of the full layers, and of all where sliding ones have none of their own.
+    pub angles: Angles,
+    /// Angles of sliding layers.
+    pub local_angles: Angles,
+    /// A row of learned positions.
+    pub position: Vec<f32>,
     pub scratch: Scratch,
 }
 
@@ -41,6 +51,25 @@ pub struct Extent {
     pub tokens: usize,
     pub keys: usize,
     pub rows: usize,
+}
+
+impl Extent {
+    /// The shape of a checkpoint.
+    pub fn shape(self, config: &Config, op: Op) -> Vec<usize> {
+        let Extent { tokens, keys, rows } = self;
+        let (heads, shared, dim) = (config.heads, config.kv_heads, config.head_dim);
+        match op {
+            Op::QProj | Op::AttnValues => vec![tokens, heads * dim],
+            Op::KProj | Op::VProj => vec![tokens, shared * dim],
+            Op::QNorm | Op::QRope => vec![tokens, heads, dim],
+            Op::KNorm | Op::KRope => vec![tokens, shared, dim],
+            Op::AttnScores | Op::AttnMasked | Op::AttnProbs => vec![heads, tokens, keys],
+            Op::GateProj | Op::UpProj | Op::MlpAct => vec![tokens, config.ffn],
+            Op::FinalNorm => vec![rows, config.hidden],
+            Op::Logits => vec![rows, config.vocab],
+            _ => vec![tokens, config.hidden],
+        }
+    }
 }
 
 fn fit(vector: &mut Vec<f32>, factors: &[usize]) -> Result<()> {
@@ -54,40 +83,23 @@ fn fit(vector: &mut Vec<f32>, factors: &[usize]) -> Result<()> {
 }
 
 impl Workspace {
-    /// Give every array its size for a case.
+    /// Give every array that the model has its size for a case.
     pub fn fit(&mut self, config: &Config, extent: Extent) -> Result<()> {
-        let Extent { tokens, keys, rows } = extent;
+        for op in Op::LAYER.into_iter().filter(|op| op.is_in(config)) {
+            fit(self.vector(op), &extent.shape(config, op))?;
+        }
+        for op in [Op::FinalNorm, Op::Logits] {
+            fit(self.vector(op), &extent.shape(config, op))?;
+        }
+        match &config.rope {
+            Some(rope) => {
+                self.angles.fit(extent.tokens, rope.full.len())?;
+                self.local_angles.fit(extent.tokens, rope.local.len())?;
+            }
+            None => fit(&mut self.position, &[config.hidden])?,
+        }
         let queries = config.heads * config.head_dim;
-        let shared = config.kv_heads * config.head_dim;
-        for vector in [
-            &mut self.input,
-            &mut self.attn_norm,
-            &mut self.o_proj,
-            &mut self.attn_residual,
-            &mut self.mlp_norm,
-            &mut self.down_proj,
-            &mut self.output,
-        ] {
-            fit(vector, &[tokens, config.hidden])?;
-        }
-        for vector in [&mut self.q_proj, &mut self.q_rope, &mut self.attn_values] {
-            fit(vector, &[tokens, queries])?;
-        }
-        for vector in [&mut self.k_proj, &mut self.v_proj, &mut self.k_rope] {
-            fit(vector, &[tokens, shared])?;
-        }
-        for vector in [&mut self.attn_scores, &mut self.attn_masked, &mut self.attn_probs] {
-            fit(vector, &[config.heads, tokens, keys])?;
-        }
-        for vector in [&mut self.gate_proj, &mut self.up_proj, &mut self.mlp_act] {
-            fit(vector, &[tokens, config.ffn])?;
-        }
-        fit(&mut self.final_norm, &[rows, config.hidden])?;
-        fit(&mut self.logits, &[rows, config.vocab])?;
-        let pairs = config.rope.as_ref().map_or(0, |rope| rope.full.len());
-        reserve(&mut self.cos, tokens * pairs)?;
-        reserve(&mut self.sin, tokens * pairs)?;
-        self.scratch.fit(tokens, config.hidden.max(queries).max(config.ffn))
+        self.scratch.fit(extent.tokens, config.hidden.max(queries).max(config.ffn))
     }
 }
 
@@ -100,7 +112,7 @@ macro_rules! arrays {
             }
 
             /// The array of a checkpoint, to change.
-            pub fn array_mut(&mut self, op: Op) -> &mut [f32] {
+            pub fn vector(&mut self, op: Op) -> &mut Vec<f32> {
                 match op { $(Op::$op => &mut self.$field,)* }
             }
         }
@@ -114,6 +126,8 @@ arrays! {
     QProj => q_proj,
     KProj => k_proj,
     VProj => v_proj,
+    QNorm => q_norm,
+    KNorm => k_norm,
     QRope => q_rope,
     KRope => k_rope,
     AttnScores => attn_scores,
@@ -121,12 +135,14 @@ arrays! {
     AttnProbs => attn_probs,
     AttnValues => attn_values,
     OProj => o_proj,
+    PostAttnNorm => post_attn_norm,
     AttnResidual => attn_residual,
     MlpNorm => mlp_norm,
     GateProj => gate_proj,
     UpProj => up_proj,
     MlpAct => mlp_act,
     DownProj => down_proj,
+    PostMlpNorm => post_mlp_norm,
     Output => output,
     FinalNorm => final_norm,
     Logits => logits,

@@ -178,7 +178,10 @@ class AbiSession:
             tokens, limit = self.cached + len(token_ids), self.info(MAX_POSITIONS)
             return ContextLengthError(where="case", tokens=tokens, limit=limit)
         if number == NO_VISIBLE_KEY:
-            return AllKeysMaskedError(where="attention_mask", row=0)
+            # The place is `mask[t]`: the first query of the case that sees no key.
+            place = str(last_error(self.host).where)
+            row = int(place.removeprefix("mask[").removesuffix("]"))
+            return AllKeysMaskedError(where=f"attention_mask[{row}]", row=row)
         return last_error(self.host)
 
     def _step(self, turn: int) -> bool:

@@ -165,39 +165,7 @@ impl Config {
             mlp_bias: fields.mlp_bias,
         };
         agreement::check(&config, header)?;
-        config.check_computed()?;
         Ok(config)
-    }
-
-    fn check_computed(&self) -> Result<()> {
-        use crate::error::{ensure, Code, Error};
-        let plain = [
-            ("norm_placement", self.placement == Placement::Pre),
-            ("layer_norm_epsilon", self.norm.kind != NormKind::Layer),
-            ("norm_unit_offset", self.norm.kind != NormKind::RmsOffset),
-            ("qk_norm", self.qk_norm == QkNorm::None),
-            ("rope_order", self.rope.is_some()),
-            ("hidden_act", self.activation == Activation::Silu),
-            ("mlp_gated", self.gated),
-            ("attn_logit_softcapping", self.attention_cap.is_none()),
-            ("final_logit_softcapping", self.logit_cap.is_none()),
-            ("sliding_window", self.window.is_none()),
-            ("embedding_scale", self.embedding_scale == 1.0),
-            ("attention_bias", !self.attention_bias),
-            ("attention_out_bias", !self.attention_out_bias),
-            ("mlp_bias", !self.mlp_bias),
-        ];
-        for (name, ok) in plain {
-            let place = || format!("configuration.{}", name);
-            ensure(ok, || Error::new(Code::ConfigUnsupported, place(), "is not computed"))?;
-        }
-        let rope = self.rope.iter().all(|rope| {
-            rope.factor == 1.0 && rope.local.is_empty() && 2 * rope.full.len() == self.head_dim
-        });
-        ensure(rope, || {
-            let place = "configuration.rope_inv_freq";
-            Error::new(Code::ConfigUnsupported, place, "is not computed")
-        })
     }
 
     /// H * E, K * E: both below 2^24, and checked against tensor dimensions before they are used.

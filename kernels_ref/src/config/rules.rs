@@ -3,7 +3,7 @@
 
 use super::field::broken;
 use super::fields::Fields;
-use super::{Norm, NormKind, Rope};
+use super::{Norm, NormKind, Placement, QkNorm, Rope};
 use crate::error::{ensure, Result};
 
 /// Bases of rotary frequencies.
@@ -24,6 +24,11 @@ pub fn norm(fields: &Fields) -> Result<Norm> {
     })?;
     ensure(norm.kind != NormKind::Layer || !fields.norm_unit_offset, || {
         broken("norm_unit_offset", "only an RMS norm has the factor 1 + w")
+    })?;
+    // Norms behind a part, and those of queries and keys, have no place for a bias in the format.
+    let plain = fields.norm_placement == Placement::Pre && fields.qk_norm == QkNorm::None;
+    ensure(norm.kind != NormKind::Layer || plain, || {
+        broken("layer_norm_epsilon", "a LayerNorm stands before attention and the MLP alone")
     })?;
     Ok(norm)
 }

@@ -3,7 +3,7 @@
 use super::rows::{require_visible, softmax_rows, zero_rows, zeros};
 use super::{answer, Array, Kind};
 use crate::error::{ensure, Code, Error, Result};
-use crate::ops::attention::{sum_values, Visibility};
+use crate::ops::attention::{sum_values, Visibility, NO_WINDOW};
 use crate::ops::elementary::softcap;
 use crate::ops::matmul::{matmul, Rows, Scratch};
 use crate::quant::Matrix;
@@ -84,7 +84,7 @@ fn attend(extent: &Extent, operands: &Operands, y: &mut [f32]) -> Result<()> {
             probs.chunks_exact(keys).zip(visible.chunks_exact(keys)).enumerate()
         {
             let start = (t * heads + head) * value_width;
-            let visibility = Visibility { past: keys - 1, shown };
+            let visibility = Visibility { past: keys - 1, shown, window: NO_WINDOW };
             let (v, y) = (&v[group * value_width..], &mut y[start..start + value_width]);
             sum_values(probs, v, shared * value_width, visibility, 0, y);
         }

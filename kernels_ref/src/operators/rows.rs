@@ -3,10 +3,10 @@
 use super::{answer, Array};
 use crate::bytes::reserve;
 use crate::error::{ensure, Code, Error, Result};
-use crate::ops::attention::{self, Visibility};
+use crate::ops::attention::{self, Visibility, NO_WINDOW};
 use crate::ops::matmul::{self as product, Rows, Scratch};
 use crate::ops::rms_norm as norm;
-use crate::ops::rope::{angles, RopeOrder, Rotation};
+use crate::ops::rope::{Angles, RopeOrder};
 use crate::quant::Matrix;
 
 /// `count` zeros.
@@ -50,7 +50,12 @@ pub fn softmax_rows(scores: &[f32], visible: &[bool], keys: usize, probs: &mut [
     let rows = scores.chunks_exact(keys).zip(visible.chunks_exact(keys));
     for ((scores, shown), probs) in rows.zip(probs.chunks_exact_mut(keys)) {
         if shown.contains(&true) {
-            attention::softmax(scores, probs, Visibility { past: keys - 1, shown }, 0);
+            attention::softmax(
+                scores,
+                probs,
+                Visibility { past: keys - 1, shown, window: NO_WINDOW },
+                0,
+            );
         }
     }
 }
@@ -81,12 +86,12 @@ pub fn matmul(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
     answer(&mut outputs[0], &[tokens, outer], y)
 }
 
-/// x (T, N, E), positions (T), inv_freq (E/2), attention_factor ().
+/// x (T, N, E), positions (T), inv_freq (P), attention_factor ().
 pub fn rope(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
     rotate(inputs, outputs, RopeOrder::HalfSplit)
 }
 
-/// x (T, N, E), positions (T), inv_freq (E/2), attention_factor ().
+/// x (T, N, E), positions (T), inv_freq (P), attention_factor ().
 pub fn rope_interleaved(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
     rotate(inputs, outputs, RopeOrder::Interleaved)
 }
@@ -95,19 +100,18 @@ fn rotate(inputs: &[Array], outputs: &mut [Array], order: RopeOrder) -> Result<(
     let shape = inputs[0].axes::<3>("x")?;
     let [tokens, heads, width] = shape;
     ensure(width % 2 == 0, || Error::new(Code::Argument, "x", "the last axis is odd"))?;
-    let half = width / 2;
+    let [pairs] = inputs[2].axes::<1>("inv_freq")?;
+    ensure(pairs <= width / 2, || {
+        Error::new(Code::Argument, "inv_freq", format!("{} pairs of {} coordinates", pairs, width))
+    })?;
     let x = inputs[0].f32s(&shape, "x")?;
     let positions = inputs[1].u32s(&[tokens], "positions")?;
-    let inv_freq = inputs[2].f32s(&[half], "inv_freq")?;
+    let inv_freq = inputs[2].f32s(&[pairs], "inv_freq")?;
     let factor = inputs[3].number("attention_factor")?;
-    let (mut cos, mut sin) = (zeros(tokens * half)?, zeros(tokens * half)?);
-    cos.clear();
-    sin.clear();
-    for &position in &positions {
-        angles(position, &inv_freq, &mut cos, &mut sin);
-    }
-    cos.iter_mut().chain(&mut sin).for_each(|value| *value *= factor);
+    let mut angles = Angles::default();
+    angles.fit(tokens, pairs)?;
+    positions.iter().for_each(|&position| angles.push(position, &inv_freq, factor));
     let mut y = zeros(x.len())?;
-    Rotation { cos: &cos, sin: &sin, half, order }.rotate(&x, heads, &mut y);
+    angles.rotation(pairs, order).rotate(&x, [heads, width], &mut y);
     answer(&mut outputs[0], &shape, y)
 }

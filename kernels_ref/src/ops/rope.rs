@@ -1,6 +1,8 @@
 //! Rotary positions: `x1*c - x2*s` and `x2*c + x1*s`, each product rounded.
 
 use super::elementary::sin_cos;
+use crate::bytes::reserve;
+use crate::error::Result;
 
 /// Which coordinates of a head form a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,43 +13,62 @@ pub enum RopeOrder {
     Interleaved,
 }
 
-/// Append cos and sin of `position * inv_freq`, E/2 values each.
-///
-/// The angle is the f32 product, as the source forms it.
-pub fn angles(position: u32, inv_freq: &[f32], cos: &mut Vec<f32>, sin: &mut Vec<f32>) {
-    for &frequency in inv_freq {
-        let (sine, cosine) = sin_cos(position as f32 * frequency);
-        cos.push(cosine);
-        sin.push(sine);
+/// cos and sin of every token, one after another, as many a token as pairs rotate.
+#[derive(Default)]
+pub struct Angles {
+    cos: Vec<f32>,
+    sin: Vec<f32>,
+}
+
+impl Angles {
+    /// Forget the tokens and make room for so many.
+    pub fn fit(&mut self, tokens: usize, pairs: usize) -> Result<()> {
+        reserve(&mut self.cos, tokens.saturating_mul(pairs))?;
+        reserve(&mut self.sin, tokens.saturating_mul(pairs))
+    }
+
+    /// Append cos and sin of `position * inv_freq`, each times `factor`.
+    ///
+    /// The angle is the f32 product, as the source forms it.
+    pub fn push(&mut self, position: u32, inv_freq: &[f32], factor: f32) {
+        for &frequency in inv_freq {
+            let (sine, cosine) = sin_cos(position as f32 * frequency);
+            self.cos.push(cosine * factor);
+            self.sin.push(sine * factor);
+        }
+    }
+
+    /// The rotation by these angles.
+    pub fn rotation(&self, pairs: usize, order: RopeOrder) -> Rotation<'_> {
+        Rotation { cos: &self.cos, sin: &self.sin, pairs, order }
     }
 }
 
-/// cos and sin of every token, T x E/2 each, and the pairing they belong to.
+/// cos and sin of every token, T x pairs each, and the pairing they belong to.
 #[derive(Clone, Copy)]
 pub struct Rotation<'a> {
-    /// Cosines.
-    pub cos: &'a [f32],
-    /// Sines.
-    pub sin: &'a [f32],
-    /// E/2.
-    pub half: usize,
-    /// The pairing.
-    pub order: RopeOrder,
+    cos: &'a [f32],
+    sin: &'a [f32],
+    pairs: usize,
+    order: RopeOrder,
 }
 
 impl Rotation<'_> {
     /// Rotate every head of every token: `x` and `y` are T x (heads * E).
-    pub fn rotate(&self, x: &[f32], heads: usize, y: &mut [f32]) {
-        let head_dim = 2 * self.half;
-        let width = heads * head_dim;
-        let tables = self.cos.chunks_exact(self.half).zip(self.sin.chunks_exact(self.half));
+    ///
+    /// The first `2 * pairs` coordinates of a head turn, the others pass as they are.
+    pub fn rotate(&self, x: &[f32], [heads, head_dim]: [usize; 2], y: &mut [f32]) {
+        let (width, turned) = (heads * head_dim, 2 * self.pairs);
+        let tables = self.cos.chunks_exact(self.pairs).zip(self.sin.chunks_exact(self.pairs));
         let rows = x.chunks_exact(width).zip(y.chunks_exact_mut(width));
         for ((x, y), (cos, sin)) in rows.zip(tables) {
             for (x, y) in x.chunks_exact(head_dim).zip(y.chunks_exact_mut(head_dim)) {
+                let ((x, passed), (y, rest)) = (x.split_at(turned), y.split_at_mut(turned));
                 match self.order {
                     RopeOrder::HalfSplit => half_split(x, cos, sin, y),
                     RopeOrder::Interleaved => interleaved(x, cos, sin, y),
                 }
+                rest.copy_from_slice(passed);
             }
         }
     }
@@ -78,8 +99,8 @@ mod tests {
 
     fn rotated(order: RopeOrder) -> [f32; 4] {
         let mut y = [0.0; 4];
-        let quarter = Rotation { cos: &[0.0, 1.0], sin: &[1.0, 0.0], half: 2, order };
-        quarter.rotate(&X, 1, &mut y);
+        let quarter = Rotation { cos: &[0.0, 1.0], sin: &[1.0, 0.0], pairs: 2, order };
+        quarter.rotate(&X, [1, 4], &mut y);
         y
     }
 
@@ -90,9 +111,17 @@ mod tests {
     }
 
     #[test]
-    fn position_zero_leaves_the_vector() {
-        let (mut cos, mut sin) = (Vec::new(), Vec::new());
-        angles(0, &[1.0, 0.01], &mut cos, &mut sin);
-        assert_eq!((cos, sin), (vec![1.0, 1.0], vec![0.0, 0.0]));
+    fn coordinates_beyond_the_pairs_pass() {
+        let mut y = [0.0; 4];
+        let quarter = Rotation { cos: &[0.0], sin: &[1.0], pairs: 1, order: RopeOrder::HalfSplit };
+        quarter.rotate(&X, [1, 4], &mut y);
+        assert_eq!(y, [-2.0, 1.0, 3.0, 4.0]);
+    }
+
+    #[test]
+    fn position_zero_leaves_the_vector_but_for_the_factor() {
+        let mut angles = Angles::default();
+        angles.push(0, &[1.0, 0.01], 1.5);
+        assert_eq!((angles.cos, angles.sin), (vec![1.5, 1.5], vec![0.0, 0.0]));
     }
 }

@@ -1,5 +1,6 @@
 //! Gated activation: `silu(gate) * up`, with `silu(x) = x / (1 + exp(-x))`.
 
+use super::activation::activate;
 use super::elementary::exp;
 
 /// `x / (1 + exp(-x))`.
@@ -10,7 +11,5 @@ pub fn silu(x: f32) -> f32 {
 
 /// Elementwise over slices of one length.
 pub fn swiglu(gate: &[f32], up: &[f32], y: &mut [f32]) {
-    for ((y, &g), &u) in y.iter_mut().zip(gate).zip(up) {
-        *y = silu(g) * u;
-    }
+    activate(silu, Some(gate), up, y);
 }

@@ -36,6 +36,15 @@ impl Matrix<'_> {
         }
     }
 
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        match self {
+            Matrix::F32(m) => m.cols,
+            Matrix::Q8(m) => m.cols,
+            Matrix::View(m) => m.cols,
+        }
+    }
+
     /// Write row `r` as f32 into `out`, which has as many elements as a row.
     pub fn decode_row(&self, r: usize, out: &mut [f32]) {
         match self {

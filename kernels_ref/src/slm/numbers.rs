@@ -29,7 +29,7 @@ pub const FLAG_OPTIONAL: u32 = 2;
 pub const FLAG_COMPRESSED: u32 = 4;
 
 /// Roles in the order of their numbers.
-pub const ROLES: [&str; 13] = [
+pub const ROLES: [&str; 28] = [
     "other",
     "embedding",
     "q_proj",
@@ -43,8 +43,55 @@ pub const ROLES: [&str; 13] = [
     "mlp_norm",
     "final_norm",
     "lm_head",
+    "q_norm",
+    "k_norm",
+    "post_attn_norm",
+    "post_mlp_norm",
+    "position_embedding",
+    "q_proj_bias",
+    "k_proj_bias",
+    "v_proj_bias",
+    "o_proj_bias",
+    "gate_proj_bias",
+    "up_proj_bias",
+    "down_proj_bias",
+    "attn_norm_bias",
+    "mlp_norm_bias",
+    "final_norm_bias",
 ];
+/// The role of a bias, less that of its weight; the weights are roles 2 to 11.
+pub const BIAS: u16 = 16;
 /// role: the token embedding.
 pub const ROLE_EMBEDDING: u16 = 1;
+/// role: the projection to queries.
+pub const ROLE_Q_PROJ: u16 = 2;
+/// role: the projection to keys.
+pub const ROLE_K_PROJ: u16 = 3;
+/// role: the projection to values.
+pub const ROLE_V_PROJ: u16 = 4;
+/// role: the projection behind attention.
+pub const ROLE_O_PROJ: u16 = 5;
+/// role: the gate of the MLP.
+pub const ROLE_GATE_PROJ: u16 = 6;
+/// role: what the gate multiplies, or the first projection of a plain MLP.
+pub const ROLE_UP_PROJ: u16 = 7;
+/// role: the last projection of the MLP.
+pub const ROLE_DOWN_PROJ: u16 = 8;
+/// role: the norm before attention.
+pub const ROLE_ATTN_NORM: u16 = 9;
+/// role: the norm before the MLP.
+pub const ROLE_MLP_NORM: u16 = 10;
+/// role: the norm behind the last layer.
+pub const ROLE_FINAL_NORM: u16 = 11;
 /// role: the output projection.
 pub const ROLE_LM_HEAD: u16 = 12;
+/// role: the norm of queries.
+pub const ROLE_Q_NORM: u16 = 13;
+/// role: the norm of keys.
+pub const ROLE_K_NORM: u16 = 14;
+/// role: the norm behind attention.
+pub const ROLE_POST_ATTN_NORM: u16 = 15;
+/// role: the norm behind the MLP.
+pub const ROLE_POST_MLP_NORM: u16 = 16;
+/// role: learned positions.
+pub const ROLE_POSITION_EMBEDDING: u16 = 17;
