@@ -1,6 +1,7 @@
 """Who decides on the licence of a user's own copy: its card by the table, a file, or nobody."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from trlm_lab.acquire import HubRules, acquire, load_decision
+from trlm_lab.acquire import HubRules, acquire, load_decision, recorded_pin
 from trlm_lab.base.home import trlm_home
 from trlm_lab.base.licence_state import UNDECIDED, is_undecided
-from trlm_lab.errors import LicenceDecisionError
+from trlm_lab.errors import LicenceDecisionError, TreeError
 
 
 @pytest.fixture
@@ -122,3 +123,15 @@ def test_the_key_of_a_gguf_file_names_a_licence(small_gguf: Callable[..., Any]) 
 @pytest.mark.parametrize("row", [None, {}, "accepted", {"decision": "local use only"}])
 def test_what_holds_no_decision(row: Any) -> None:
     assert is_undecided(row)
+
+
+def test_a_name_that_is_no_text(model: Path, small_gguf: Callable[..., Any]) -> None:
+    odd = model.with_name(os.fsdecode(b"model\xff"))
+    model.rename(odd)
+    file = small_gguf().path
+    renamed = file.rename(file.with_name(os.fsdecode(b"m\xff.gguf")))
+    for source in (f"dir:{odd}", f"gguf:{renamed}"):
+        with pytest.raises(TreeError, match="its own name is no UTF-8"):
+            acquire(source)
+        with pytest.raises(TreeError, match="its own name is no UTF-8"):
+            recorded_pin(source)

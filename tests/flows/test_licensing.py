@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.flows.golden.conftest import artifact, room, trace
-from tests.receipts.nodes import acquired, grow
+from tests.receipts.nodes import acquired, grow, put_loose
 from trlm_lab.base.records import Outcome
-from trlm_lab.errors import LicenceUndecidedError
+from trlm_lab.errors import LicenceUndecidedError, NoReceiptError
 from trlm_lab.flows.attestation import ATTESTATIONS, attest
 from trlm_lab.flows.claim_rows import claims_of, holds
 from trlm_lab.flows.cli.app import run
@@ -119,6 +119,18 @@ def test_nothing_undecided_is_attested(tmp_path: Path, decision: Any) -> None:
     assert not (tmp_path / ATTESTATIONS).exists()
     sealed(tmp_path, ACCEPTED)
     assert len(attest(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("licences", [0, 1, 2])
+def test_a_forged_acquisition_is_not_attested(tmp_path: Path, licences: int) -> None:
+    store = ReceiptStore(tmp_path)
+    children = [grow(store, "source_tree"), grow(store, "provenance")]
+    children += [put_loose(store, "licence", {"text_sha256": str(n)}) for n in range(licences)]
+    root = put_loose(store, "acquisition", acquired(store), children)
+    (tmp_path / RECEIPT_FILE).write_text(receipt_text(root))
+    with pytest.raises(NoReceiptError, match="not of its form"):
+        attest(tmp_path)
+    assert not (tmp_path / ATTESTATIONS).exists()
 
 
 @pytest.mark.parametrize(("decision", "holding"), [(UNDECIDED, False), (ACCEPTED, True)])

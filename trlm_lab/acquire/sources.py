@@ -50,6 +50,7 @@ from trlm_lab.errors import (
     LfsPointerError,
     SourceMissingError,
     SourceSpecError,
+    TreeError,
 )
 
 SCHEMES = ("hf", "py", "installed", "gguf", "dir", "synthetic")
@@ -101,8 +102,21 @@ def recorded_pin(spec: str) -> Pin:
     """
     pin = parse_source(spec)
     if pin.scheme == "dir":
-        return Pin("dir", Path(pin.locator).resolve().name or "model")
-    return Pin("gguf", Path(pin.locator).name) if pin.scheme == "gguf" else pin
+        return Pin("dir", _own_name(Path(pin.locator).resolve()))
+    return Pin("gguf", _own_name(Path(pin.locator))) if pin.scheme == "gguf" else pin
+
+
+def _own_name(path: Path) -> str:
+    """The name by which a local source is recorded; records hold texts.
+
+    Raises:
+        TreeError: the name is no text.
+    """
+    try:
+        path.name.encode()
+    except UnicodeEncodeError as error:
+        raise TreeError(where=str(path), detail="its own name is no UTF-8") from error
+    return path.name or "model"
 
 
 def acquire(
@@ -204,8 +218,9 @@ def _from_gguf(
     pointer = read_pointer(path)
     if pointer is not None:
         raise LfsPointerError(where=pin.locator, oid=pointer.oid, size=pointer.size)
-    before = {path.name: listed_file(path.resolve())}
-    received = SourceFile(path.name.encode(), path.stat().st_size, file_sha256(path))
+    name = _own_name(path)
+    before = {name: listed_file(path.resolve())}
+    received = SourceFile(name.encode(), path.stat().st_size, file_sha256(path))
 
     def build(out: Path) -> dict[str, Any]:
         provenance = convert_gguf(path, [received], out, progress, approve)
@@ -244,7 +259,7 @@ def _from_directory(
     tree = read_tree(root)
     taken = [*tree.weights, *tree.taken, *([INDEX] if tree.has_index else [])]
     received, ignored = _hashed(tree, taken, progress), _hashed(tree, tree.ignored, progress)
-    recorded = Pin("dir", root.resolve().name or "model")
+    recorded = Pin("dir", _own_name(root.resolve()))
     rows = [[[f.path, f.size, f.sha256] for f in files] for files in (received, ignored)]
 
     def build(out: Path) -> dict[str, Any]:

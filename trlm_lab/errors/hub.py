@@ -99,8 +99,8 @@ class LicenceUndecidedError(Refused):
     code = "LICENCE_UNDECIDED"
     rule = "{detail}, and no decision was given"
     fix = (
-        "review it and pass --licence-decision FILE (docs/acquisition.md has the form) about"
-        " {source} and {listed}"
+        "review it and pass --licence-decision FILE (docs/acquisition.md has the form) from the"
+        " acquisition on, about {source} and {listed}"
     )
 
 

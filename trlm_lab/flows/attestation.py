@@ -48,23 +48,34 @@ def attest(directory: Path, key: Path | None = None) -> list[Path]:
     """Write the attestations of a sealed directory, signed where a key is given.
 
     Raises:
-        NoReceiptError: the directory has no sealed receipt.
+        NoReceiptError: the directory has no sealed receipt, or one that cannot be read.
         KeyUnreadableError: the key file holds no key.
         LicenceUndecidedError: nobody decided on the licence of a source.
     """
     signer = read_signing_key(key) if key else None
     store, root = _sealed(directory)
-    for _, node in walk(store, root):
-        if node.type == "acquisition":
-            (licence,) = _children(store, node, "licence")
-            decision = store.get_value(licence.metadata["decision_blob"])
-            require_decided(decision, f"{directory}, {node.metadata['pin']}")
     written = []
-    for attestation in statements(store, root):
+    for attestation in _publishable(directory, store, root):
         path = directory / ATTESTATIONS / attestation.name
         write_atomically(path, encode_envelope(attestation.statement, signer))
         written.append(path)
     return written
+
+
+def _publishable(directory: Path, store: ReceiptStore, root: str) -> list[Attestation]:
+    """Every statement, before any is written; none where nobody decided on a licence."""
+    try:
+        for _, node in walk(store, root):
+            if node.type == "acquisition":
+                (licence,) = _children(store, node, "licence")
+                decision = store.get_value(licence.metadata["decision_blob"])
+                require_decided(decision, f"{directory}, {node.metadata['pin']}")
+        return list(statements(store, root))
+    except TrlmError:
+        raise
+    except UNREADABLE as error:
+        detail = f"a node is not of its form ({type(error).__name__}: {error})"
+        raise NoReceiptError(where=str(directory), detail=detail) from error
 
 
 def _sealed(directory: Path) -> tuple[ReceiptStore, str]:

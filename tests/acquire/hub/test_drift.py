@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -243,6 +244,11 @@ def test_a_directory_that_changed(tiny: Repository, tmp_path: Path) -> None:
     (change,) = observe_source(str(model))[0].changes
     digest = hashlib.sha256(b"of some interest").hexdigest()
     assert (change.path, change.change, change.content) == ("notes.txt", "changed", digest)
+    # A snapshot of an earlier version holds names alone.
+    snapshot = newest_snapshot(recorded_pin(str(model)))
+    names = [row["name"].decode() for row in snapshot.provenance["ignored"]]
+    earlier = replace(snapshot, provenance=snapshot.provenance | {"ignored": names})
+    assert observe(earlier, str(model)).changes == ()
     model.rename(tmp_path / "elsewhere")
     with pytest.raises(SourceMissingError):
         observe_source(f"dir:{model}")
