@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from trlm_lab.acquire import acquire
+from trlm_lab.acquire.gguf_architecture import LLAMA
 from trlm_lab.acquire.gguf_file import read_gguf
 from trlm_lab.acquire.gguf_tensors import HeadShape, planned_tensors
 from trlm_lab.describe import detect_conflicts, load_resolution
@@ -142,4 +143,4 @@ def test_a_width_that_is_stated_and_kept_is_no_conflict(small_gguf: Make) -> Non
 def test_a_matrix_of_other_heads_is_never_put_in_order(small_gguf: Make) -> None:
     file = read_gguf(small_gguf().path)
     with pytest.raises(GgufTensorError, match="not the rows of 4 heads of width 8"):
-        planned_tensors(file, 2, HeadShape(4, 2, 8))
+        planned_tensors(file, LLAMA, 2, HeadShape(4, 2, 8))

@@ -76,7 +76,7 @@ def test_an_unknown_pre_tokenizer_is_refused_by_name(small_gguf: Make) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"model": "llama"}, "'llama'"),
+        ({"model": "bert"}, "'bert'"),
         ({"extra": {"tokenizer.ggml.add_bos_token": True}}, "add_bos_token is true"),
         ({"merges": ["a b", "a b"]}, "occurs twice"),
         ({"merges": ["ab"]}, "no pair"),

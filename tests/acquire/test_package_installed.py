@@ -11,12 +11,12 @@ import pytest
 
 from trlm_lab.acquire.package_archive import extract_member
 from trlm_lab.acquire.package_installed import copy_installed
-from trlm_lab.acquire.pins import PackagePin, PinnedFile
+from trlm_lab.acquire.pins import PinnedArchive, PinnedFile
 from trlm_lab.errors import InstalledMemberError, PackageNotInstalledError
 
 DATA = b"weights"
 FILE = PinnedFile("tiny/m.gguf", len(DATA), hashlib.sha256(DATA).hexdigest())
-PIN = PackagePin("tiny-model", "1.0", FILE, FILE, FILE, {})
+PIN = PinnedArchive("tiny-model", "1.0", FILE)
 
 
 def install(site: Path, version: str = "1.0", data: bytes = DATA) -> Path:

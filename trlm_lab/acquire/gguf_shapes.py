@@ -1,4 +1,4 @@
-"""The shapes that the keys of a llama GGUF file give its tensors, and the key that a tensor denies.
+"""The shapes that the keys of a GGUF file give its tensors, and the key that a tensor denies.
 
 Held before any row moves: queries and keys are put in another order head by head, so a head width
 that the matrices deny would mix rows of different heads without any trace in the shapes.
@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from trlm_lab.acquire.gguf_architecture import architecture_of
 from trlm_lab.acquire.gguf_file import GgufFile, GgufTensor
 from trlm_lab.errors import GgufFieldError
 
-_PREFIX = "llama."
 _HIDDEN, _FFN = "embedding_length", "feed_forward_length"
 _QUERIES, _KEYS = "attention.head_count", "attention.head_count_kv"
+_WIDTH = "attention.key_length"
 #: The tensors, by their part of the name, in the order in which a contradiction is told: a matrix
 #: of queries before one of keys, since the head width that both share is judged by the first.
 _AXES: dict[str, tuple[str, ...]] = {
@@ -26,15 +27,19 @@ _AXES: dict[str, tuple[str, ...]] = {
     "attn_k": (_KEYS, _HIDDEN),
     "attn_v": (_KEYS, _HIDDEN),
     "attn_output": (_HIDDEN, _QUERIES),
+    "attn_q_norm": (_WIDTH,),
+    "attn_k_norm": (_WIDTH,),
+    "post_attention_norm": (_HIDDEN,),
     "ffn_norm": (_HIDDEN,),
     "ffn_gate": (_FFN, _HIDDEN),
     "ffn_up": (_FFN, _HIDDEN),
     "ffn_down": (_HIDDEN, _FFN),
+    "post_ffw_norm": (_HIDDEN,),
 }
 
 
 def require_shapes(file: GgufFile, values: Mapping[str, Any], origins: Mapping[str, str]) -> None:
-    """Every llama tensor of the file has the shape that its keys give; others are passed over.
+    """Every known tensor of the file has the shape that its keys give; others are passed over.
 
     `values` and `origins` are those of the converted configuration.
 
@@ -47,7 +52,9 @@ def require_shapes(file: GgufFile, values: Mapping[str, Any], origins: Mapping[s
         _FFN: values["intermediate_size"],
         _QUERIES: values["num_attention_heads"] * values["head_dim"],
         _KEYS: values["num_key_value_heads"] * values["head_dim"],
+        _WIDTH: values["head_dim"],
     }
+    prefix = architecture_of(file).prefix
     order = {part: number for number, part in enumerate(_AXES)}
     known = [t for t in file.tensors.values() if _part(t) in order]
     for tensor in sorted(known, key=lambda t: order[_part(t)]):
@@ -58,7 +65,7 @@ def require_shapes(file: GgufFile, values: Mapping[str, Any], origins: Mapping[s
             detail = f"{_said(axis, values, origins)}; {tensor.name} is {list(tensor.shape)}"
             raise GgufFieldError(
                 where=file.path.name,
-                key=_key(axis, origins),
+                key=_key(prefix, axis, origins),
                 detail=f"{detail}, the keys give {list(wanted)}",
             )
 
@@ -75,16 +82,17 @@ def _first_denied(tensor: GgufTensor, axes: tuple[str, ...], wanted: tuple[int, 
     return next(axis for axis, got, size in pairs if got != size)
 
 
-def _key(axis: str, origins: Mapping[str, str]) -> str:
+def _key(prefix: str, axis: str, origins: Mapping[str, str]) -> str:
     """The key to blame: a stated head width before the number of query heads."""
     stated = origins["head_dim"]
-    if axis == _QUERIES and stated.startswith(_PREFIX):
+    if axis in (_QUERIES, _WIDTH) and stated.startswith(prefix):
         return stated
-    return _PREFIX + axis
+    return prefix + axis
 
 
 def _said(axis: str, values: Mapping[str, Any], origins: Mapping[str, str]) -> str:
     if axis in (_QUERIES, _KEYS):
         name = "num_attention_heads" if axis == _QUERIES else "num_key_value_heads"
         return f"{values[name]} heads of width {values['head_dim']} ({origins['head_dim']})"
-    return str(values[{_HIDDEN: "hidden_size", _FFN: "intermediate_size"}.get(axis, axis)])
+    names = {_HIDDEN: "hidden_size", _FFN: "intermediate_size", _WIDTH: "head_dim"}
+    return str(values[names.get(axis, axis)])

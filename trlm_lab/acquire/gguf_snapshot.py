@@ -1,4 +1,4 @@
-"""A GGUF file of the llama architecture written out as a snapshot in Hugging Face layout.
+"""A GGUF file written out as a snapshot in Hugging Face layout.
 
 The framework's own saving is not used: it refuses models that were loaded from GGUF. Every file and
 tensor is written here and its origin recorded.
@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab.acquire.approval import Approve, approve_all
+from trlm_lab.acquire.gguf_architecture import architecture_of
+from trlm_lab.acquire.gguf_config import ConvertedConfig, converted_config
 from trlm_lab.acquire.gguf_file import GgufFile, GgufTensor, read_gguf
-from trlm_lab.acquire.gguf_llama import ConvertedConfig, llama_config
 from trlm_lab.acquire.gguf_shapes import require_shapes
 from trlm_lab.acquire.gguf_tensors import HeadShape, TensorOrigin, planned_tensors
 from trlm_lab.acquire.gguf_tokenizer import ConvertedTokenizer, converted_tokenizer
@@ -64,7 +65,7 @@ def gguf_documents(path: Path) -> dict[str, bytes]:
 
 def _parts(gguf: Path) -> Converted:
     file = read_gguf(gguf)
-    config = llama_config(file)
+    config = converted_config(file)
     context: int = config.values["max_position_embeddings"]
     return Converted(file, config, converted_tokenizer(file, context))
 
@@ -104,11 +105,12 @@ def _planned(parts: Converted) -> tuple[dict[str, PlannedTensor], dict[str, Tens
     heads = HeadShape(
         values["num_attention_heads"], values["num_key_value_heads"], values["head_dim"]
     )
-    planned, origins = planned_tensors(parts.file, layers, heads)
-    wanted = 9 * layers + (2 if values["tie_word_embeddings"] else 3)
+    kind = architecture_of(parts.file)
+    planned, origins = planned_tensors(parts.file, kind, layers, heads)
+    wanted = kind.tensors(layers, values["tie_word_embeddings"])
     if len(planned) != wanted:
-        # Names are unique and each is one of a llama's, so the count tells whether one is missing.
-        detail = f"{len(planned)} tensors, a llama of {layers} layers has {wanted}"
+        # Names are unique and each is one of the model's, so the count tells whether one is absent.
+        detail = f"{len(planned)} tensors, a {kind.name} of {layers} layers has {wanted}"
         raise GgufTensorError(where=parts.file.path.name, detail=detail)
     return planned, origins
 

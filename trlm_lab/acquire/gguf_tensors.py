@@ -1,9 +1,10 @@
-"""GGUF tensors of the llama architecture: Hugging Face names, row order and float32 values.
+"""GGUF tensors by architecture: Hugging Face names, row order and float32 values.
 
-The GGUF converter interleaves the two halves of every head of the query and key rows, since its
-runtime rotates neighbours; Hugging Face rotates coordinate i with i + E/2. The permutation is
-undone here by choosing source rows before they are dequantized. Source: the interleaving in the
-llama conversion of the ggml project, checked against a runtime that reads the same file.
+For llama the GGUF converter interleaves the two halves of every head of the query and key rows,
+since its runtime rotates neighbours; Hugging Face rotates coordinate i with i + E/2. The
+permutation is undone here by choosing source rows before they are dequantized. For Gemma it stores
+a norm's factor 1 + w, where Hugging Face stores w. Source: the conversions of the ggml project,
+checked against a runtime that reads the same file.
 """
 
 from __future__ import annotations
@@ -17,27 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trlm_lab.acquire.gguf_architecture import GgufArchitecture
 from trlm_lab.acquire.gguf_file import GgufFile, GgufTensor
 from trlm_lab.acquire.safetensors_writer import CHUNK_ELEMENTS, F32, PlannedTensor
 from trlm_lab.errors import GgufTensorError, MissingPackageError
 
-_TOP = {
-    "token_embd.weight": "model.embed_tokens.weight",
-    "output_norm.weight": "model.norm.weight",
-    "output.weight": "lm_head.weight",
-}
-_BLOCK = {
-    "attn_norm": "input_layernorm",
-    "attn_q": "self_attn.q_proj",
-    "attn_k": "self_attn.k_proj",
-    "attn_v": "self_attn.v_proj",
-    "attn_output": "self_attn.o_proj",
-    "ffn_norm": "post_attention_layernorm",
-    "ffn_gate": "mlp.gate_proj",
-    "ffn_up": "mlp.up_proj",
-    "ffn_down": "mlp.down_proj",
-}
-_BLOCK_NAME = re.compile(r"blk\.(0|[1-9][0-9]{0,4})\.([a-z_]+)\.weight\Z")
+_NAME = re.compile(r"(?:blk\.(?P<layer>0|[1-9][0-9]{0,4})\.)?(?P<part>[a-z_]+)\.weight\Z")
 
 
 @dataclass(frozen=True)
@@ -48,18 +34,19 @@ class TensorOrigin:
     transforms: tuple[tuple[str, dict[str, Any]], ...]
 
 
-def hugging_face_name(name: str, layers: int) -> str:
+def hugging_face_name(name: str, kind: GgufArchitecture, layers: int) -> str:
     """The Hugging Face name of a GGUF tensor.
 
     Raises:
-        GgufTensorError: the llama architecture has no such tensor.
+        GgufTensorError: the architecture has no such tensor.
     """
-    if name in _TOP:
-        return _TOP[name]
-    match = _BLOCK_NAME.match(name)
-    if match and match[2] in _BLOCK and int(match[1]) < layers:
-        return f"model.layers.{match[1]}.{_BLOCK[match[2]]}.weight"
-    raise GgufTensorError(where=name, detail=f"a llama of {layers} layers has no such tensor")
+    match = _NAME.match(name)
+    if match and match["layer"] is None and match["part"] in kind.top:
+        return f"{kind.top[match['part']]}.weight"
+    if match and match["layer"] and match["part"] in kind.blocks and int(match["layer"]) < layers:
+        return f"model.layers.{match['layer']}.{kind.blocks[match['part']]}.weight"
+    detail = f"a {kind.name} of {layers} layers has no such tensor"
+    raise GgufTensorError(where=name, detail=detail)
 
 
 def source_rows(heads: int, head_dim: int) -> NDArray[np.int64]:
@@ -81,26 +68,31 @@ class HeadShape:
 
 
 def planned_tensors(
-    file: GgufFile, layers: int, heads: HeadShape
+    file: GgufFile, kind: GgufArchitecture, layers: int, heads: HeadShape
 ) -> tuple[dict[str, PlannedTensor], dict[str, TensorOrigin]]:
     """What to write, and where it comes from; both by Hugging Face name.
 
     Raises:
-        GgufTensorError: a tensor of no llama, or a query or key matrix that is not of these heads.
+        GgufTensorError: a tensor of another model, or a query or key matrix that is not of these
+            heads.
         MissingPackageError: the package that dequantizes is not installed.
     """
     planned: dict[str, PlannedTensor] = {}
     origins: dict[str, TensorOrigin] = {}
+    counts = {"attn_q": heads.queries, "attn_k": heads.keys} if kind.interleaved else {}
     for tensor in file.tensors.values():
-        name = hugging_face_name(tensor.name, layers)
-        count = {"attn_q": heads.queries, "attn_k": heads.keys}.get(tensor.name.split(".")[-2])
+        name = hugging_face_name(tensor.name, kind, layers)
+        count = counts.get(tensor.name.split(".")[-2])
         order = None if count is None else _row_order(tensor, count, heads.width)
+        offset = kind.unit_offset and tensor.name.endswith("norm.weight")
         steps: list[tuple[str, dict[str, Any]]] = []
         if order is not None:
             steps.append(("unpermute_rows", {"heads": count, "from": "interleaved"}))
         if tensor.type_name != "F32":
             steps.append(("dequantize", {"from": tensor.type_name, "to": "F32"}))
-        planned[name] = PlannedTensor(tensor.shape, _Chunks(file, tensor, order))
+        if offset:
+            steps.append(("subtract_one", {"because": "the file holds the factor 1 + w"}))
+        planned[name] = PlannedTensor(tensor.shape, _Chunks(file, tensor, order, offset))
         origins[name] = TensorOrigin(tensor, tuple(steps))
     return planned, origins
 
@@ -120,6 +112,7 @@ class _Chunks:
     file: GgufFile
     tensor: GgufTensor
     order: NDArray[np.int64] | None
+    offset: bool
 
     def __call__(self) -> Iterator[F32]:
         name, count = self.tensor.name, self.file.row_count(self.tensor.name)
@@ -133,7 +126,19 @@ class _Chunks:
                 chosen = self.order[first:last]
                 low = int(chosen.min())
                 rows = self.file.read_rows(name, low, int(chosen.max()) + 1)[chosen - low]
-            yield dequantize(np.ascontiguousarray(rows), self.tensor.type_name)
+            values = dequantize(np.ascontiguousarray(rows), self.tensor.type_name)
+            yield self._without_one(values) if self.offset else values
+
+    def _without_one(self, factors: F32) -> F32:
+        """Raises GgufTensorError where 1 + w would not be the stored factor again."""
+        one = np.float32(1)
+        weights = factors - one
+        again = weights + one
+        if not np.array_equal(again.view(np.uint32), factors.view(np.uint32)):
+            index = int(np.argmax(again.ravel() != factors.ravel()))
+            detail = f"the factor {factors.ravel()[index]!r} at {index} is no 1 + w in float32"
+            raise GgufTensorError(where=self.tensor.name, detail=detail)
+        return weights
 
 
 def dequantize(rows: NDArray[np.uint8], type_name: str) -> F32:

