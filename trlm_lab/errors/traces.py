@@ -51,3 +51,11 @@ class TraceChangedError(Refused):
     code = "TRACE_CHANGED"
     rule = "taken again it hashes to {found}, the trace holds {held}; nothing was replaced"
     fix = "the engine does not repeat itself: capture into another directory and compare the two"
+
+
+class TraceSpaceError(InfrastructureError):
+    """A disk that does not hold what is to be stored."""
+
+    code = "TRACE_SPACE"
+    rule = "up to {needed} bytes are to be stored, {free} are free; no case was begun"
+    fix = "name another disk, or store less: --statistics, or picked rows of the squares"

@@ -7,15 +7,11 @@ from pathlib import Path
 
 from trlm_lab.base.interfaces import Subject, TraceView
 from trlm_lab.base.records import (
-    CaseComparison,
     CaseSuite,
-    Comparison,
     TolerancePolicy,
-    TraceRecord,
 )
-from trlm_lab.calibrate import freeze, load_policy, make_policy
+from trlm_lab.calibrate import freeze, make_policy
 from trlm_lab.cases import load_suite
-from trlm_lab.compare import compare_traces
 from trlm_lab.errors import PathMissingError
 from trlm_lab.flows.acquisition import admit_source
 from trlm_lab.flows.calibration import measure_floors
@@ -25,7 +21,7 @@ from trlm_lab.flows.progress import Board
 from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
 from trlm_lab.flows.reviewed_source import reviewed_workspace
 from trlm_lab.flows.trial import record
-from trlm_lab.traces import SafetensorsTrace, TraceStore, TraceWriter
+from trlm_lab.traces import SafetensorsTrace, TraceStore
 
 
 def suite_of(cases: str) -> CaseSuite:
@@ -49,58 +45,6 @@ def open_trace(path: Path) -> TraceView:
     if (path / "report.json").exists():
         return SafetensorsTrace(path)
     return TraceStore(path)
-
-
-def compare_stored(
-    reference: Path, candidate: Path, policy: Path | None, board: Board
-) -> Comparison:
-    """Compare two stored traces."""
-    frozen = load_policy(policy) if policy else None
-    left, right = open_trace(reference), open_trace(candidate)
-    cases = left.case_ids()
-    if not cases:
-        return compare_traces(left, right, frozen)
-    rows: list[CaseComparison] = []
-    with board.meter("compare", len(cases), "cases") as meter:
-        for case_id in cases:
-            one = compare_traces(left, right, frozen, cases=[case_id])
-            rows += one.cases
-            meter.advance()
-    return Comparison(one.reference_id, one.candidate_id, one.policy_id, tuple(rows))
-
-
-def capture_oracle(
-    model: Path,
-    cases: str,
-    out: Path,
-    board: Board,
-    *,
-    threads: int,
-    reviewed: Reviewed = NOTHING,
-) -> TraceRecord:
-    """Run the oracle over a model directory into a trace directory.
-
-    Raises:
-        Refused: the model breaks a rule of sources; nothing was written.
-        TraceSubjectError: the directory holds the trace of another model or configuration.
-    """
-    from trlm_lab.oracle import TorchRunner
-
-    suite = suite_of(cases)
-    with tempfile.TemporaryDirectory() as scratch:
-        ws = reviewed_workspace(Path(scratch), board, reviewed)
-        source, described = admit_source(ws, f"dir:{model}")
-    ids = {"config": described.config.config_id, "snapshot": source.snapshot.snapshot_id}
-    with (
-        board.meter(f"torch on {suite.name}", suite.tokens, "tokens") as meter,
-        TorchRunner(threads=threads).open(Subject(model_dir=source.root, ids=ids)) as session,
-    ):
-        writer = TraceWriter(out, session.identity, dict(ids), verify_kept=True)
-        for case in suite.cases:
-            if writer.kept(case) is None:
-                writer.write_case(case, session.run(case))
-            meter.advance(len(case.token_ids))
-    return TraceStore(out).record()
 
 
 def calibrate_model(

@@ -145,7 +145,9 @@ def _judge_masked(
 def _with_future_note(
     checkpoint: str, shape: tuple[int, ...], bad: NDArray[np.bool_], found: Judgement
 ) -> Judgement:
-    if parse_checkpoint(checkpoint).op != "attn_scores" or len(shape) < 2:
+    # Of picked query rows the place says nothing about the query.
+    square = len(shape) >= 2 and shape[-2] == shape[-1]
+    if parse_checkpoint(checkpoint).op != "attn_scores" or not square:
         return found
     only_future = not (bad.reshape(shape) & ~future_entries(shape)).any()
     return replace(found, note=FUTURE_NOTE) if only_future else found

@@ -3,6 +3,7 @@
 The only room that knows zarr and xarray. A trace is read through `base.interfaces.TraceView`.
 """
 
+from trlm_lab.traces.aligned import aligned, pick_of
 from trlm_lab.traces.intake import hash_only, trace_record
 from trlm_lab.traces.keeping import Keeping
 from trlm_lab.traces.memory import MemoryTrace
@@ -12,6 +13,7 @@ from trlm_lab.traces.process_files import (
     write_process_case,
     write_process_report,
 )
+from trlm_lab.traces.statistics import statistics_of
 from trlm_lab.traces.store import TraceStore
 from trlm_lab.traces.writer import TraceWriter
 
@@ -22,7 +24,10 @@ __all__ = [
     "SafetensorsTrace",
     "TraceStore",
     "TraceWriter",
+    "aligned",
     "hash_only",
+    "pick_of",
+    "statistics_of",
     "trace_record",
     "write_process_case",
     "write_process_report",

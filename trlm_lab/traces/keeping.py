@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -13,7 +14,7 @@ from trlm_lab.base.names import is_checkpoint
 from trlm_lab.traces.documents import StoredCase
 from trlm_lab.traces.picks import SQUARES, WHOLE_UP_TO, Pick
 from trlm_lab.traces.places import PICKED, STATISTICS, stands_for
-from trlm_lab.traces.statistics import statistics_of
+from trlm_lab.traces.statistics import FIGURES, statistics_of
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,20 @@ class Keeping:
         if named or self.all_squares or tokens <= WHOLE_UP_TO or not _is_square(name):
             return frozenset({""})
         return frozenset({STATISTICS, PICKED})
+
+    def nbytes(self, name: str, shape: tuple[int, ...], tokens: int) -> int:
+        """Bytes to be stored of the checkpoint `name`.
+
+        Raises:
+            UsageError: a square lacks a declared head or row.
+        """
+        kept = self.suffixes(name, tokens)
+        entries = math.prod(shape) if "" in kept else 0
+        if PICKED in kept:
+            pick = self.pick or Pick.default(*shape[:2])
+            pick.require_in(shape, name)
+            entries += len(pick.heads) * len(pick.rows) * tokens
+        return 4 * entries + (8 * len(FIGURES) if STATISTICS in kept else 0)
 
 
 def meets(stored: StoredCase, keeping: Keeping) -> bool:
@@ -80,9 +95,8 @@ class CaseKeeping:
             yield name + PICKED, self._pick_of(name, values).of(values)
 
     def _pick_of(self, name: str, square: NDArray[Any]) -> Pick:
-        heads, tokens = square.shape[:2]
-        pick = self._declared or Pick.default(heads, tokens)
-        pick.require_in(heads, tokens, name)
+        pick = self._declared or Pick.default(*square.shape[:2])
+        pick.require_in(square.shape, name)
         self.pick = pick
         return pick
 

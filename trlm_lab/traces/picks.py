@@ -46,9 +46,14 @@ class Pick:
         """As it stands in the metadata."""
         return {"heads": list(self.heads), "rows": list(self.rows)}
 
-    def require_in(self, heads: int, tokens: int, where: str) -> None:
-        """Raise UsageError where a square of this size lacks a head or row."""
-        if self.heads[-1] >= heads or self.rows[-1] >= tokens:
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        """Whether an array of this shape has all the heads and rows."""
+        return len(shape) == 3 and self.heads[-1] < shape[0] and self.rows[-1] < shape[1]
+
+    def require_in(self, shape: tuple[int, ...], where: str) -> None:
+        """Raise UsageError where a square of this shape lacks a head or row."""
+        if not self.fits(shape):
+            heads, tokens = shape[:2]
             detail = f"head {self.heads[-1]} or row {self.rows[-1]} of {heads} and {tokens}"
             raise UsageError(where=where, detail=detail)
 

@@ -22,6 +22,7 @@ from trlm_lab.flows.cli import (
     templates,
     tokenizer_group,
     tokenizers,
+    traces,
 )
 from trlm_lab.flows.cli.output import discard_output, report_error
 from trlm_lab.flows.cli.signals import Stopped, stoppable
@@ -50,6 +51,7 @@ for room in (
     container,
     golden,
     stages,
+    traces,
     evidence,
     attestation,
     drift,

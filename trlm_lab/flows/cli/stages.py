@@ -1,4 +1,4 @@
-"""Single stages: `capture`, `exec`, `compare`, `calibrate`, `bisect`, `faults`, `op`."""
+"""Single stages: `exec`, `calibrate`, `bisect`, `faults`, `op`."""
 
 from __future__ import annotations
 
@@ -19,29 +19,9 @@ Cases = Annotated[str, typer.Option(help="Case file (trlm.process.cases.v1) or s
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (capture, compare, calibrate, bisect, faults, op):
+    for command in (calibrate, bisect, faults, op):
         app.command()(command)
     app.command("exec")(execute)
-
-
-@takes_reviewed
-def capture(
-    model: Model,
-    cases: Cases,
-    out: Annotated[Path, typer.Option(help="Trace directory to write; complete cases are kept.")],
-    reviewed: Reviewed,
-    threads: int = 2,
-    json: Json = False,
-) -> int:
-    """Run the torch oracle and store every checkpoint as an xarray DataTree in zarr."""
-    from trlm_lab.flows.progress import Board
-    from trlm_lab.flows.single import capture_oracle
-
-    with Board() as board:
-        record = capture_oracle(model, cases, out, board, threads=threads, reviewed=reviewed)
-    row = {"trace_id": record.trace_id, "path": str(out), "cases": len(record.cases)}
-    emit_json(row) if json else emit_table([row])
-    return 0
 
 
 @takes_reviewed
@@ -75,28 +55,6 @@ def execute(
         row = execute_backend(request, board)
     emit_json(row) if json else emit_table([row])
     return 4 if row["not_supported"] else 0
-
-
-def compare(
-    reference: Path,
-    candidate: Path,
-    policy: Annotated[Path | None, typer.Option(help="Frozen policy (.cbor).")] = None,
-    json: Json = False,
-) -> int:
-    """Compare two stored traces, checkpoint by checkpoint; without a policy bits must be equal."""
-    from trlm_lab.base.records import SOUND
-    from trlm_lab.flows.progress import Board
-    from trlm_lab.flows.single import compare_stored
-    from trlm_lab.flows.tables import worst_rows
-
-    with Board() as board:
-        comparison = compare_stored(reference, candidate, policy, board)
-    if json:
-        emit_json(comparison.to_map())
-    else:
-        emit_table(worst_rows(comparison), "nearest to, or beyond, the limit")
-        print(comparison.outcome.value)
-    return 0 if comparison.outcome in SOUND else 1
 
 
 @takes_reviewed
