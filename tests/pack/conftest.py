@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
+from tests.pack.tiny_described import Described
 from tests.plain_llama import plain_llama
 from trlm_lab.base.model_parts import EMBEDDING, HEAD, model_tensors
 from trlm_lab.base.records import EffectiveConfig
@@ -85,3 +86,20 @@ def snapshot(tmp_path: Path) -> Snapshot:
         return root
 
     return write
+
+
+@pytest.fixture(scope="session")
+def tiny_described(tiny_models: Callable[[str], Path]) -> Callable[[str], Described]:
+    """The tiny model of a family, described once."""
+    from trlm_lab.describe import effective_config
+    from trlm_lab.oracle import source_defaults
+
+    found: dict[str, Described] = {}
+
+    def described(family: str) -> Described:
+        if family not in found:
+            root = tiny_models(family)
+            found[family] = Described(root, effective_config(root, source_defaults(root)))
+        return found[family]
+
+    return described

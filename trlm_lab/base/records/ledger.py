@@ -9,6 +9,8 @@ from typing import Any
 from trlm_lab.base import canon
 
 SCHEMA = "trlm.ledger.v2"
+#: What a step `rows` always has.
+_ROWS = ("first", "count")
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,11 @@ def _entry_map(entry: LedgerEntry) -> dict[str, Any]:
 def _entry(row: Mapping[str, Any]) -> LedgerEntry:
     made = _tupled(row)
     made["transforms"] = tuple(Transform(kind, dict(given)) for kind, given in row["transforms"])
+    whole = [made[name] for name in ("source_range", "destination_range")]
+    whole += [made[name] for name in ("source_shape", "source_strides", "destination_shape")]
+    ranges = [s.parameters[k] for s in made["transforms"] if s.kind == "rows" for k in _ROWS]
+    if not all(type(one) is int for one in (*ranges, *(n for row in whole for n in row))):
+        raise ValueError(f"a shape or range of {made['destination_name']!r} is no list of integers")
     elements = tuple((int(at), int(a), int(b)) for at, a, b in row["probes"]["elements"])
     made["probes"] = Probes(**{**row["probes"], "elements": elements})
     return LedgerEntry(**made)
