@@ -15,7 +15,8 @@ import pytest
 
 from trlm_lab.base.records import Case, CaseTrace, EngineIdentity, Observation
 from trlm_lab.oracle import bench_capture
-from trlm_lab.traces import MemoryTrace, TraceStore, TraceWriter
+from trlm_lab.oracle.bench import WriteCase
+from trlm_lab.traces import Keeping, MemoryTrace, TraceStore, TraceWriter
 
 CASES = [Case("a", (1, 2, 3)), Case("b", tuple(range(20))), Case("c", (7,))]
 
@@ -91,17 +92,24 @@ def test_a_killed_capture_is_resumed(session: Any, model_dir: Path, tmp_path: Pa
 
 
 def test_the_bench_measures_all_its_parts(model_dir: Path, tmp_path: Path) -> None:
-    def write(
-        path: Path, identity: EngineIdentity, case: Case, stream: Iterator[Observation]
-    ) -> CaseTrace:
-        return TraceWriter(path, identity, {}).write_case(case, stream)
+    kept: list[Keeping] = []
 
-    found = bench_capture(model_dir, write, tmp_path, tokens=8, repeats=2)
+    def writing(keeping: Keeping) -> WriteCase:
+        def write(
+            path: Path, identity: EngineIdentity, case: Case, stream: Iterator[Observation]
+        ) -> CaseTrace:
+            kept.append(keeping)
+            return TraceWriter(path, identity, {}, keeping=keeping).write_case(case, stream)
+
+        return write
+
+    full, figures = Keeping(), Keeping(statistics=True)
+    found = bench_capture(model_dir, writing(full), writing(figures), tmp_path, tokens=8, repeats=2)
     row = found.to_map()
-    assert set(row) == {
-        "tokens", "threads", "forward_s", "capture_s", "bytes", "write_bytes_per_s",
-        "sha256_bytes_per_s", "aim_s", "ratio",
-    }  # fmt: skip
+    assert kept == [full, full, figures, full, figures]
     assert all(value > 0 for value in row.values())
     assert row["bytes"] > 4 * 8 * 512
+    assert row["full_ratio"] == row["full_s"] / row["full_aim_s"]
+    assert row["statistics_ratio"] == row["statistics_s"] / row["statistics_aim_s"]
+    assert row["full_aim_s"] > row["statistics_aim_s"] == 1.6 * row["forward_s"]
     assert list(tmp_path.iterdir()) == []

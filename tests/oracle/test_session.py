@@ -219,6 +219,7 @@ def test_oracle_missing_error(monkeypatch: pytest.MonkeyPatch, model_dir: Path) 
         raise environment.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(environment.metadata, "version", missing)
+    environment.package_version.cache_clear()
     assert not TorchRunner().availability().available
     assert "trlm-lab[oracle]" in TorchRunner().availability().fix
     with pytest.raises(OracleMissingError, match="transformers is not installed"):

@@ -51,6 +51,7 @@ SOURCES: tuple[str, ...] = (
 )
 
 
+@cache
 def package_version(name: str) -> str:
     """The installed version. Raises OracleMissingError."""
     try:

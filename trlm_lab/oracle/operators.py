@@ -12,6 +12,7 @@ import numpy as np
 
 from trlm_lab.errors import OperatorNotServedError
 from trlm_lab.ops.arithmetic import Arithmetic, Array
+from trlm_lab.ops.gated import GATES
 from trlm_lab.ops.kernels import Kernel, Kernels
 from trlm_lab.oracle.environment import framework
 from trlm_lab.oracle.waiting import wait_passively
@@ -101,9 +102,16 @@ def _elementwise() -> dict[str, Kernel]:
     return {
         **wrapped,
         "softcap": lambda x, cap: _out(cap * torch.tanh(_in(x) / cap)),
-        "swiglu": lambda gate, up: _out(functional.silu(_in(gate)) * _in(up)),
+        **{name: _gated(plain[act]) for name, act in GATES.items()},
+        "add_bias": lambda y, bias: _out(_in(y) + _in(bias)),
+        "embedding_scale": lambda x, scale: _out(_in(x) * scale),
+        "learned_positions": lambda x, weight, at: _out(_in(x) + _in(weight)[_in(at)]),
         "residual": lambda old, new: _out(_in(old) + _in(new)),
     }
+
+
+def _gated(activation: Any) -> Kernel:
+    return lambda gate, up: _out(activation(_in(gate)) * _in(up))
 
 
 def _wrapped(function: Any) -> Kernel:
@@ -123,16 +131,19 @@ def _rotations() -> dict[str, Kernel]:
 
         given = _in(x)
         c, s = tables(positions, inv_freq, factor, given)
-        x1, x2 = given.chunk(2, dim=-1)
-        return _out(torch.cat([x1 * c - x2 * s, x2 * c + x1 * s], dim=-1))
+        turned, rest = given.split([2 * c.shape[-1], given.shape[-1] - 2 * c.shape[-1]], dim=-1)
+        x1, x2 = turned.chunk(2, dim=-1)
+        return _out(torch.cat([x1 * c - x2 * s, x2 * c + x1 * s, rest], dim=-1))
 
     def rope_interleaved(x: Array, positions: Array, inv_freq: Array, factor: float) -> Array:
         import torch
 
         given = _in(x)
         c, s = tables(positions, inv_freq, factor, given)
-        x1, x2 = given[..., 0::2], given[..., 1::2]
-        return _out(torch.stack([x1 * c - x2 * s, x2 * c + x1 * s], dim=-1).flatten(-2))
+        turned, rest = given.split([2 * c.shape[-1], given.shape[-1] - 2 * c.shape[-1]], dim=-1)
+        x1, x2 = turned[..., 0::2], turned[..., 1::2]
+        pairs = torch.stack([x1 * c - x2 * s, x2 * c + x1 * s], dim=-1).flatten(-2)
+        return _out(torch.cat([pairs, rest], dim=-1))
 
     return {"rope": rope, "rope_interleaved": rope_interleaved}
 

@@ -101,19 +101,16 @@ class TorchSession:
 
     def run_beside(self, case: Case) -> Iterator[Observation]:
         """As `run`, in a batch of two: the case is padded with hidden tokens, and a longer one of
-        the same tokens stands beside it. What is yielded is of the case alone.
+        the same tokens (as long as the context allows) stands beside it. What is yielded is of the
+        case alone.
         """
         alone, tokens = self._inputs(case), len(case.token_ids)
-        positions = range(tokens, 2 * tokens)
-        longer = Case(case.case_id, case.token_ids * 2)
-        beside = self._inputs(longer)
-        padding = {
-            "input_ids": torch.zeros((1, tokens), dtype=torch.int64),
-            "position_ids": torch.tensor([positions], dtype=torch.int64),
-            "attention_mask": torch.zeros((1, tokens), dtype=torch.int64),
-        }
+        wide = min(2 * tokens, self._config.max_position_embeddings)
+        longer = input_tensors(Case(case.case_id, (case.token_ids * 2)[:wide]))
+        padding = {name: torch.zeros((1, wide - tokens), dtype=torch.int64) for name in alone}
+        padding["position_ids"] = longer["position_ids"][:, tokens:]
         inputs = {
-            name: torch.cat([torch.cat([alone[name], padding[name]], dim=1), beside[name]])
+            name: torch.cat([torch.cat([alone[name], padding[name]], dim=1), longer[name]])
             for name in alone
         }
 

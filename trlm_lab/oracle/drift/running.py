@@ -6,9 +6,7 @@ import multiprocessing
 import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +16,20 @@ from trlm_lab.base.records import Case
 from trlm_lab.errors import CaptureError
 from trlm_lab.oracle.drift.conditions import Condition
 from trlm_lab.oracle.runner import TorchRunner
+from trlm_lab.oracle.waiting import wait_passively
 
 Arrays = dict[str, NDArray[np.float32]]
 
 
 def run_here(model_dir: Path, cases: list[Case], condition: Condition) -> Iterator[Arrays]:
     """Every checkpoint of each case (only `logits` with another attention than the eager one)."""
-    with _onednn(condition.onednn):
-        if condition.attention != "eager":
-            yield from _logits(model_dir, cases, condition)
-            return
-        with TorchRunner(condition.threads).open(Subject(model_dir=model_dir)) as session:
-            for case in cases:
-                stream = session.run_beside(case) if condition.batched else session.run(case)
-                yield {o.name: o.values for o in stream if o.values.dtype == np.float32}
+    if condition.attention != "eager":
+        yield from _logits(model_dir, cases, condition)
+        return
+    with TorchRunner(condition.threads).open(Subject(model_dir=model_dir)) as session:
+        for case in cases:
+            stream = session.run_beside(case) if condition.batched else session.run(case)
+            yield {o.name: o.values for o in stream if o.values.dtype == np.float32}
 
 
 def run_apart(
@@ -63,21 +61,15 @@ def _enter(capability: str | None) -> None:
 
 
 def _child(model_dir: Path, cases: list[Case], condition: Condition, scratch: Path) -> str:
+    """Write one file of arrays a case; returns the capability that torch found."""
+    wait_passively()
+    import torch
+
+    torch.backends.mkldnn.enabled = condition.onednn
     for index, arrays in enumerate(run_here(model_dir, cases, condition)):
         # The stubs know no file argument beside arrays of any name.
         np.savez(scratch / f"{index}.npz", **arrays)  # type: ignore[arg-type]
-    import torch
-
     return str(torch.backends.cpu.get_cpu_capability())
-
-
-@contextmanager
-def _onednn(wanted: bool) -> Iterator[None]:
-    import torch
-
-    flags: Any = torch.backends.mkldnn
-    with flags.flags(enabled=wanted):
-        yield
 
 
 def _logits(model_dir: Path, cases: list[Case], condition: Condition) -> Iterator[Arrays]:
