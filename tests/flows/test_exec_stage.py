@@ -12,6 +12,7 @@ from trlm_lab.errors import (
     DirectoryForeignError,
     PathMissingError,
     ReviewedUnusedError,
+    SourceMissingError,
     SubjectMissingError,
 )
 from trlm_lab.flows.exec_stage import ExecRequest, execute_backend
@@ -122,4 +123,6 @@ def test_inputs_must_exist(request_here: ExecRequest) -> None:
         execute_backend(replace(request_here, artifact=Path("/no/such.slm")), QUIET)
     with pytest.raises(SubjectMissingError):
         execute_backend(replace(request_here, artifact=None), QUIET)
+    with pytest.raises(SourceMissingError, match="a directory is expected"):
+        execute_backend(replace(request_here, model=Path(request_here.cases)), QUIET)
     assert not request_here.out.exists()

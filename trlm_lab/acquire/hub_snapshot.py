@@ -7,6 +7,7 @@ transaction goes on where it was; every byte on disk is hashed again first.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Sequence
@@ -189,8 +190,10 @@ class _Transaction:
         weights = [f for f in before.fetched if name_use(f.path) == "weights"]
         others = [f for f in before.fetched if f not in (*documents, *weights)]
         cached += self._fetch_all(others, before, files)
-        # A family that nothing converts, or a contradiction, is told by the declarations alone.
-        self.approve(files, None)
+        if not any(os.path.lexists(files / f.path) for f in weights):
+            # A family that nothing converts, or a contradiction, is told by the declarations alone.
+            # Weights that an earlier run left are not read here: nobody has hashed them yet.
+            self.approve(files, None)
         cached += self._fetch_all(weights, before, files)
         after = list_tree(self.client, source.repo, commit, self.rules.profile)
         if after.files != before.files:

@@ -23,6 +23,7 @@ from trlm_lab.errors import (
     DirectoryDiffersError,
     DirectoryForeignError,
     PathMissingError,
+    SourceMissingError,
     SubjectMissingError,
     TrlmError,
 )
@@ -68,6 +69,7 @@ def execute_backend(request: ExecRequest, board: Board) -> dict[str, Any]:
     Raises:
         SubjectMissingError: neither a model directory nor an artifact is given.
         PathMissingError: one that is given does not exist.
+        SourceMissingError: the model is no directory.
         DirectoryForeignError, DirectoryDiffersError: `out` holds something else.
         ReviewedUnusedError: reviewed files, and no source is run.
         Refused: the model breaks a rule of sources; no engine was started.
@@ -79,6 +81,8 @@ def execute_backend(request: ExecRequest, board: Board) -> dict[str, Any]:
     for path in (request.model, request.artifact):
         if path is not None and not path.exists():
             raise PathMissingError(where=str(path))
+    if request.model is not None and not request.model.is_dir():
+        raise SourceMissingError(where=str(request.model), wanted="a directory")
     settled = read_reviewed(request.reviewed)
     suite = suite_of(request.cases)
     engine = runner(request.engine, timeout=request.timeout)

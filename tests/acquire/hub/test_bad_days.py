@@ -6,16 +6,20 @@ from typing import Any
 
 import pytest
 
-from tests.acquire.hub.conftest import REPO, TREE, WEIGHTS, acquired, published
+from tests.acquire.hub.conftest import QUICK, REPO, TREE, WEIGHTS, acquired, published
 from tests.acquire.hub.server import HubServer, Repository, git_sha1
+from trlm_lab.acquire.approval import Approve
 from trlm_lab.acquire.hub_cache import CHANGED, USED
+from trlm_lab.acquire.hub_snapshot import HubRules, acquire_hub, parse_hub
 from trlm_lab.base.home import trlm_home
+from trlm_lab.describe.weights import own_tensors
 from trlm_lab.errors import (
     HubContentError,
     HubLimitError,
     HubTreeError,
     HubUnreachableError,
     LfsPointerError,
+    PathMissingError,
     SafetensorsError,
     TrlmError,
 )
@@ -209,30 +213,46 @@ def test_a_cached_file_changed_by_one_byte_is_found(
     assert file.read_bytes() == changed
 
 
-def test_damage_to_what_was_fetched_is_found_on_resuming(tiny: Repository, hub: HubServer) -> None:
-    hub.behaviour.status["tokenizer.json"] = (500, 99)
+def left_behind(approve: Approve) -> Path:
+    """The weights of a transaction that ended after they had come."""
     with pytest.raises(TrlmError):
-        acquired()
+        acquire_hub(parse_hub(REPO), lambda *_: None, approve, HubRules(limits=QUICK))
     (kept,) = (trlm_home() / "downloads" / "hub").rglob(W)
+    return kept
+
+
+def stopped_late(root: Path, tensors: object) -> None:
+    """Refuses what has weights."""
+    if tensors is not None:
+        raise PathMissingError(where=str(root))
+
+
+def reading(root: Path, tensors: object) -> None:
+    """Reads the weights that lie there, as approval does."""
+    if tensors is None:
+        own_tensors(root)
+
+
+@pytest.mark.parametrize("at", [0, 9, 100])
+def test_damage_to_what_was_fetched_is_found_on_resuming(
+    tiny: Repository, hub: HubServer, at: int
+) -> None:
+    kept = left_behind(stopped_late)
     data = bytearray(kept.read_bytes())
-    data[100] ^= 1
+    data[at] ^= 1
     kept.write_bytes(data)
-    hub.behaviour.status.clear()
     hub.sent.clear()
-    acquired()
+    # Whoever approves is not shown weights that nobody has hashed.
+    acquire_hub(parse_hub(REPO), lambda *_: None, reading, HubRules(limits=QUICK))
     assert hub.sent[W] == len(WEIGHTS)
 
 
 def test_a_link_in_the_place_of_a_file_is_not_followed(
     tiny: Repository, hub: HubServer, tmp_path: Path
 ) -> None:
-    hub.behaviour.status["tokenizer.json"] = (500, 99)
-    with pytest.raises(TrlmError):
-        acquired()
-    (kept,) = (trlm_home() / "downloads" / "hub").rglob(W)
+    kept = left_behind(stopped_late)
     elsewhere = tmp_path / "elsewhere"
     kept.replace(elsewhere)
     kept.symlink_to(elsewhere)
-    hub.behaviour.status.clear()
     assert not acquired().root.joinpath(W).is_symlink()
     assert REPO in str(acquired().provenance["hub"]["repository"])
