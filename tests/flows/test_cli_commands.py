@@ -10,6 +10,7 @@ import pytest
 from tests.flows.conftest import SmallRun
 from tests.flows.test_cli import cases_file, document
 from trlm_lab.backends.faults import CATALOGUE
+from trlm_lab.base.records import Ledger
 from trlm_lab.flows.acquisition import Source
 from trlm_lab.flows.bench import BENCHMARKS
 from trlm_lab.flows.packing import Packed
@@ -101,6 +102,25 @@ def test_ledger_shows_every_entry(capsys: Capture) -> None:
     row = document(capsys, ["ledger", "show", SMALL, "--quant", "q8_r128"], 0)
     assert {"source_name", "destination_name", "transforms"} <= set(row["entries"][0])
     assert document(capsys, ["ledger", "verify", SMALL], 0) == {"verdict": "accept", "findings": []}
+
+
+def test_ledger_of_an_artifact_beside_its_source(
+    capsys: Capture, small_artifacts: dict[str, Packed], small_source: Source, tmp_path: Path
+) -> None:
+    packed = small_artifacts["q8_r128"]
+    files = [str(packed.artifact.path), "--source", str(small_source.root)]
+    row = document(capsys, ["ledger", "show", *files], 0)
+    assert Ledger.from_map(row) == packed.ledger
+    held = tmp_path / "ledger.json"
+    held.write_text(json.dumps(row))
+    brought = ["ledger", "verify", *files, "--ledger", str(held)]
+    assert document(capsys, brought, 0) == {"verdict": "accept", "findings": []}
+    row["entries"][1]["source_sha256"] = "0" * 64
+    held.write_text(json.dumps(row))
+    assert [f["code"] for f in document(capsys, brought, 1)["findings"]] == ["LEDGER_SOURCE"]
+    held.write_text("{}")
+    refused(capsys, brought, 3, "LEDGER_FILE")
+    refused(capsys, ["ledger", "verify", *files[:2], "/no/model"], 3, "PACK_SOURCE")
 
 
 def test_capture(capsys: Capture, small_source: Source, tmp_path: Path) -> None:

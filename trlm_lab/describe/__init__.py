@@ -1,6 +1,11 @@
 """Floor 2: what a snapshot declares, whether it agrees with itself, and what is run."""
 
-from trlm_lab.describe.configuration import Description, describe, effective_config
+from trlm_lab.describe.configuration import (
+    Description,
+    class_contradictions,
+    describe,
+    effective_config,
+)
 from trlm_lab.describe.conflicts import compare_declarations, detect_conflicts
 from trlm_lab.describe.directory_check import check_model_directory, require_consistent
 from trlm_lab.describe.ledger_plan import ExpectedTensor, check_tensors
@@ -36,6 +41,7 @@ __all__ = [
     "check_model_directory",
     "check_tensors",
     "check_tokenizer",
+    "class_contradictions",
     "compare_declarations",
     "describe",
     "detect_conflicts",

@@ -23,7 +23,7 @@ from trlm_lab.describe.directory_check import (
     require_no_stops,
     unsupported,
 )
-from trlm_lab.describe.families import Family
+from trlm_lab.describe.families import FAMILIES, Family
 from trlm_lab.describe.ledger_plan import ExpectedTensor, check_tensors, expected_tensors
 from trlm_lab.describe.receipt import ConflictReceipt
 from trlm_lab.describe.resolution import Resolution
@@ -32,6 +32,7 @@ from trlm_lab.describe.weights import SNAPSHOT_DTYPES, own_tensors
 from trlm_lab.errors import (
     ConflictError,
     DefaultMissingError,
+    FamilyUnsupportedError,
     SourceDisagreesError,
 )
 
@@ -84,6 +85,25 @@ def describe(
 def effective_config(snapshot_root: Path, defaults: SourceDefaults) -> EffectiveConfig:
     """The effective configuration of a snapshot. Raises as `describe`."""
     return describe(snapshot_root, defaults).config
+
+
+def class_contradictions(config: EffectiveConfig) -> list[SourceDisagreesError]:
+    """Where an effective configuration says another thing than the class of its family fixes.
+
+    Raises:
+        FamilyUnsupportedError: no schema for this family.
+    """
+    family = FAMILIES.get(config.model_type)
+    if family is None:
+        known = ", ".join(sorted(FAMILIES))
+        raise FamilyUnsupportedError(where="config", family=config.model_type, known=known)
+    return [
+        SourceDisagreesError(
+            where="config", field=name, declared=getattr(config, name), source=value
+        )
+        for name, value in family.fixed.items()
+        if not _same(value, getattr(config, name))
+    ]
 
 
 def _assembled(

@@ -224,6 +224,7 @@ from trlm_lab.errors.oracle import (
     OracleModelError,
 )
 from trlm_lab.errors.pack import (
+    LedgerFileError,
     PackDtypeError,
     PackDuplicateError,
     PackMissingTensorError,
@@ -486,6 +487,7 @@ __all__ = [
     "JsonError",
     "KeyExistsError",
     "KeyUnreadableError",
+    "LedgerFileError",
     "LfsPointerError",
     "LibraryRefusedError",
     "LicenceDecisionError",

@@ -67,3 +67,11 @@ class PackTiedHeadError(Refused):
     code = "PACK_TIED_HEAD"
     rule = "the configuration ties the head, yet {tensor!r} first differs at byte {byte}"
     fix = "set tie_word_embeddings to false, or drop the tensor, after asking the publisher"
+
+
+class LedgerFileError(Refused):
+    """A file that is no ledger."""
+
+    code = "LEDGER_FILE"
+    rule = "this is no ledger: {detail}"
+    fix = "give a file that `trlm ledger show ... --json` wrote"

@@ -117,29 +117,46 @@ def unpack(
 @takes_reviewed
 def ledger(
     action: Annotated[str, typer.Argument(help="show or verify")],
-    snapshot: Annotated[str, typer.Argument(help="A snapshot directory or any SOURCE.")],
+    subject: Annotated[str, typer.Argument(help="Any SOURCE, or with --source a `.slm`.")],
     reviewed: Reviewed,
-    quant: Annotated[str, typer.Option(help="f32 or q8_r128")] = "q8_r128",
+    source: Annotated[
+        Path | None, typer.Option(help="The model directory that the `.slm` was packed from.")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="A ledger (JSON) to verify; without one that of the files.")
+    ] = None,
+    quant: Annotated[str, typer.Option(help="f32 or q8_r128, of a SOURCE")] = "q8_r128",
     json: Json = False,
 ) -> int:
-    """Show the transformation ledger, or verify it against both files."""
+    """Show what became of each tensor, or prove it by undoing it."""
     from trlm_lab.errors import UnknownNameError
-    from trlm_lab.flows.ledgers import ledger_of, verify_ledger
+    from trlm_lab.flows.ledgers import ledger_of, ledger_of_files, verify_files, verify_ledger
     from trlm_lab.flows.progress import Board
 
     if action not in ("show", "verify"):
         raise UnknownNameError(kind="action", name=action, known="show, verify")
-    if action == "show":
-        with Board() as board:
-            rows = ledger_of(snapshot, quant, board, reviewed).ledger.to_map()
-        if json:
-            emit_json(rows)
-        else:
-            keys = ("source_name", "source_shape", "transforms", "destination_dtype")
-            emit_table([{k: e[k] for k in keys} for e in rows["entries"]])
-        return 0
     with Board() as board:
-        findings = verify_ledger(snapshot, quant, board, reviewed)
+        if action == "show" and source:
+            return _show_ledger(ledger_of_files(Path(subject), source, board).to_map(), json)
+        if action == "show":
+            return _show_ledger(ledger_of(subject, quant, board, reviewed).ledger.to_map(), json)
+        if source:
+            return _show_proof(verify_files(Path(subject), source, ledger, board), json)
+        return _show_proof(verify_ledger(subject, quant, board, reviewed), json)
+
+
+def _show_ledger(rows: dict[str, Any], json: bool) -> int:
+    if json:
+        emit_json(rows)
+        return 0
+    keys = ("source_name", "source_shape", "transforms", "destination_name", "destination_dtype")
+    emit_table([{k: e[k] for k in keys} for e in rows["entries"]])
+    for text in rows["exceptions"]:
+        emit_line(text)
+    return 0
+
+
+def _show_proof(findings: list[dict[str, str]], json: bool) -> int:
     if json:
         emit_json({"verdict": "refuse" if findings else "accept", "findings": findings})
     else:
