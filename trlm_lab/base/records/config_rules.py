@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trlm_lab.base.config_bounds import CONFIG_BOUNDS
+from trlm_lab.base.config_bounds import CONFIG_BOUNDS, TOKEN_ID
 from trlm_lab.base.records.checks import require
 
 #: The texts that a field may hold.
@@ -30,7 +30,7 @@ _POSITIVE = ("rms_norm_eps", "layer_norm_epsilon", "rope_local_base_freq", "rope
 
 
 def _is_id(value: Any) -> bool:
-    return type(value) is int and value >= 0
+    return not TOKEN_ID.problem(value)
 
 
 _HAS_TYPE: dict[str, Callable[[Any], bool]] = {
@@ -96,6 +96,10 @@ def _check_norms(row: Mapping[str, Any]) -> None:
     require(rms != layer, "config.rms_norm_eps", both)
     offset = row["norm_unit_offset"] and layer
     require(not offset, "config.norm_unit_offset", "only an RMS norm has the factor 1 + w")
+    # Norms behind a part, and those of queries and keys, have no place for a bias in the format.
+    plain = row["norm_placement"] == "pre" and row["qk_norm"] == "none"
+    where = "config.layer_norm_epsilon"
+    require(plain or not layer, where, "a LayerNorm stands before attention and the MLP alone")
 
 
 def _check_rope(row: Mapping[str, Any]) -> None:
@@ -104,7 +108,8 @@ def _check_rope(row: Mapping[str, Any]) -> None:
     local, base = len(row["rope_local_inv_freq"]), row["rope_local_base_freq"]
     require((local > 0) == (base is not None), "config.rope_local_inv_freq", "stands with its base")
     if order == "none":
-        require(theta == 0, "config.rope_theta", f"{theta} without rotation, 0 is wanted")
+        plain = theta == 0 and math.copysign(1, theta) > 0
+        require(plain, "config.rope_theta", f"{theta} without rotation, 0 is wanted")
         require(pairs == local == 0, where, "frequencies without rotation")
         require(row["rope_attention_factor"] == 1, "config.rope_attention_factor", "is not 1")
         return
@@ -115,6 +120,9 @@ def _check_rope(row: Mapping[str, Any]) -> None:
     fits = 0 < pairs <= width // 2
     require(fits, where, f"{pairs} frequencies for head_dim {width}")
     require(local in (0, pairs), "config.rope_local_inv_freq", f"{local} values beside {pairs}")
+    for name in ("rope_inv_freq", "rope_local_inv_freq"):
+        for value in row[name]:
+            _check_float32(name, value)
 
 
 def _check_layers(row: Mapping[str, Any]) -> None:
@@ -123,7 +131,8 @@ def _check_layers(row: Mapping[str, Any]) -> None:
     require(len(types) == depth, where, f"{len(types)} types for {depth} layers")
     strange = sorted(set(types) - set(LAYER_TYPES))
     require(not strange, where, f"{strange} is none of {LAYER_TYPES}")
-    require(window != 0, "config.sliding_window", "is 0, no key would be seen")
+    problem = "" if window is None else CONFIG_BOUNDS["sliding_window"].problem(window)
+    require(not problem, "config.sliding_window", problem)
     slides = "sliding_attention" in types
     stands = (window is not None) == slides
     require(stands, "config.sliding_window", f"{window} for the layer types {sorted(set(types))}")
