@@ -168,6 +168,22 @@ class ReceiptMissingError(Refused):
     fix = "run it again to the end, or name a node of `trlm receipts log`"
 
 
+class ProbeAnswerError(InfrastructureError):
+    """An engine that ran the probe model and yields no logits to read."""
+
+    code = "PROBE_ANSWER"
+    rule = "the engine yields no logits of the probe model"
+    fix = "expose `logits`: they are what a probe reads"
+
+
+class ProbeDeviationError(ClaimFailed):
+    """An engine whose arithmetic is not that of the profile it names."""
+
+    code = "PROBE_DEVIATION"
+    rule = "{deviations}"
+    fix = "build without fast-math, fusing and flush-to-zero, or name another profile"
+
+
 class CommandLineError(UsageError):
     """A command line that the parser refuses."""
 
