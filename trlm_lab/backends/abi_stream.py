@@ -8,6 +8,7 @@ import numpy as np
 
 from trlm_lab.backends.abi_host import Host, Scratch, last_error
 from trlm_lab.backends.text_refusals import require_words, text_error
+from trlm_lab.errors import PatternStepsError
 from trlm_lab.text import Decoded
 
 
@@ -36,13 +37,17 @@ class AbiStream:
 
         Raises:
             TokenIdError: an id without token; nothing has changed, the stream goes on.
+            PatternStepsError: a decoder's pattern; the stream is at its beginning again.
         """
         require_words(numbers, self._count)
         with Scratch(self._host, np.array(numbers, np.uint32)) as given:
             asked = (self._handle, given.address, len(numbers))
             status = self._host.call("trlm_stream_push", *asked)
         if status:
-            raise text_error(last_error(self._host), numbers, self._count)
+            error = text_error(last_error(self._host), numbers, self._count)
+            if isinstance(error, PatternStepsError):
+                self._count = 0
+            raise error
         self._count += len(numbers)
         return self._given()
 
@@ -58,7 +63,7 @@ class AbiStream:
 
     def _asked(self, name: str) -> Decoded:
         if self._host.call(f"trlm_stream_{name}", self._handle):
-            raise last_error(self._host)
+            raise text_error(last_error(self._host))
         return self._given()
 
     def _given(self) -> Decoded:

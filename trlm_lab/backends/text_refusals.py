@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from trlm_lab.errors import (
+    PatternStepsError,
     RuntimeRefusedError,
     TextTooLongError,
     TokenIdError,
@@ -13,7 +15,7 @@ from trlm_lab.errors import (
     Utf8Error,
 )
 
-_UTF8, _TOO_LONG, _UNKNOWN, _TOKEN_ID = 701, 702, 703, 704
+_UTF8, _TOO_LONG, _UNKNOWN, _TOKEN_ID, _STEPS = 701, 702, 703, 704, 705
 
 
 def require_words(ids: Sequence[int], before: int = 0) -> None:
@@ -41,6 +43,9 @@ def text_error(error: TrlmError, ids: Sequence[int] = (), before: int = 0) -> Tr
         return TextTooLongError(got=int(got), unit=unit, limit=int(limit))
     if number == _UNKNOWN:
         return UnknownTokenMissingError(text=detail.removeprefix("no token stands for "))
+    if number == _STEPS:
+        steps, steps_a_byte = map(int, re.findall(r"\d+", detail))
+        return PatternStepsError(steps=steps, steps_a_byte=steps_a_byte)
     if number == _TOKEN_ID:
         return TokenIdError(got=ids[index - before], index=index)
     return error

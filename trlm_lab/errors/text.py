@@ -85,6 +85,14 @@ class PatternUnsupportedError(Refused):
     fix = "use the engine hf for this tokenizer"
 
 
+class PatternStepsError(Refused):
+    """A text on which a pattern tries more ways than a search may."""
+
+    code = "PATTERN_STEPS"
+    rule = "a pattern takes more than {steps} steps and {steps_a_byte} for each byte of a text"
+    fix = "cut the text, or ask the publisher: the pattern tries the same places over and over"
+
+
 class UnknownTokenMissingError(Refused):
     """A text that the model has no token for, in a tokenizer without unknown token."""
 

@@ -1,4 +1,4 @@
-"""Regular expressions of the source engine, run by Python's `re` with the source's own classes.
+"""Regular expressions of the source engine with the source's own classes.
 
 The pattern is parsed strictly into a tree, every class becomes ranges of scalars, and a construct
 whose meaning could differ is refused by name. Source of facts: the syntax of Oniguruma (Ruby).
@@ -7,11 +7,12 @@ whose meaning could differ is refused by name. Source of facts: the syntax of On
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from trlm_lab.errors import PatternUnsupportedError
 from trlm_lab.text.coordinates import Span
 from trlm_lab.text.pattern_class import ClassReader, Cursor, escaped_set, folded
+from trlm_lab.text.pattern_matching import Matching
 from trlm_lab.text.pattern_nodes import (
     DEEPEST,
     Atomic,
@@ -19,13 +20,14 @@ from trlm_lab.text.pattern_nodes import (
     Literal,
     Look,
     Node,
+    OneOf,
     Repeat,
     choice,
     concat,
     fault_of,
     one_of,
-    python_form,
 )
+from trlm_lab.text.pattern_program import Program
 from trlm_lab.text.scalar_sets import ScalarSet
 
 _GROUPS = ("?:", "?=", "?!", "?<=", "?<!", "?>")
@@ -37,13 +39,28 @@ _MANNERS = {"?": 1, "+": 2}
 class Pattern:
     """A compiled pattern; `spans` are its matches from left to right, none of them empty."""
 
-    def __init__(self, root: Node, compiled: re.Pattern[str] | None = None) -> None:
+    def __init__(self, root: Node) -> None:
         self.root = root
-        self._compiled = compiled or re.compile(python_form(root))
 
     def spans(self, text: str) -> list[Span]:
-        """Matches in scalars."""
+        """Matches in scalars.
+
+        Raises:
+            PatternStepsError: more steps than a text of this length may take.
+        """
+        if isinstance(self._compiled, Program):
+            return Matching(self._compiled, text).spans()
         return [match.span() for match in self._compiled.finditer(text)]
+
+    @cached_property
+    def _compiled(self) -> Program | re.Pattern[str]:
+        """A text or a set has nothing to try, and needs no steps."""
+        match self.root:
+            case Literal(text):
+                return re.compile(re.escape(text))
+            case OneOf(found):
+                return re.compile(found.expression())
+        return Program.of(self.root)
 
 
 @lru_cache(maxsize=256)

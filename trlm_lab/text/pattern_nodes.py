@@ -6,7 +6,6 @@ letters in a row are one literal: two patterns of one meaning written in two way
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
@@ -19,7 +18,6 @@ DEEPEST, MOST_REPEATS, LONGEST_LOOK = 32, 65_535, 255
 MOST_STEPS = 65_536
 #: How a repetition gives back what it took, in the order of their numbers in TOK2.
 GREEDY, LAZY, POSSESSIVE = range(3)
-_MARKS = ("", "?", "+")
 
 
 @dataclass(frozen=True)
@@ -202,32 +200,3 @@ def _own_fault(node: Node, depth: int, behind: bool) -> str:
         if (node.most is None or node.most > 1) and lengths(node.body)[0] == 0:
             return "a repetition of what can be empty"
     return ""
-
-
-def python_form(node: Node) -> str:
-    """The same expression in the syntax of `re`, every class written out."""
-    match node:
-        case Literal(text):
-            return re.escape(text)
-        case OneOf(found):
-            return found.expression()
-        case Concat(parts):
-            return "".join(
-                _group(one) if isinstance(one, Choice) else python_form(one) for one in parts
-            )
-        case Choice(branches):
-            return "|".join(map(python_form, branches))
-        case Repeat(body, least, most, manner):
-            count = f"{{{least},{'' if most is None else most}}}"
-            return _group(body) + count + _MARKS[manner]
-        case Look(body, behind, negative):
-            return f"(?{'<' if behind else ''}{'!' if negative else '='}{python_form(body)})"
-        case Atomic(body):
-            return f"(?>{python_form(body)})"
-        case End():
-            return r"\Z"
-
-
-def _group(node: Node) -> str:
-    text = python_form(node)
-    return text if isinstance(node, OneOf) and node.found.ranges else f"(?:{text})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from trlm_lab.errors import PatternStepsError
 from trlm_lab.text.decoded import Decoded, LeftOut, escaped
 from trlm_lab.text.decoder_streams import Chain
 from trlm_lab.text.decoders import Decoder
@@ -63,11 +64,16 @@ class StreamingDecoder:
 
         Raises:
             TokenIdError: an id without token; nothing has changed, the stream goes on.
+            PatternStepsError: a decoder's pattern; the stream is at its beginning again.
         """
         texts = [self._text_of(number, index) for index, number in enumerate(numbers, self._count)]
         self._count += len(texts)
         shown = [self._left_out.shown(text) for text in texts]
-        found = [self._push(text) for text in shown if text is not None]
+        try:
+            found = [self._push(text) for text in shown if text is not None]
+        except PatternStepsError:
+            self._begin()
+            raise
         return Decoded(b"".join([one.data for one in found]), "".join([one.text for one in found]))
 
     def _push(self, text: str) -> Decoded:
@@ -77,10 +83,14 @@ class StreamingDecoder:
 
     def flush(self) -> Decoded:
         """All that was held back; the next id begins a new stream."""
-        last = self.held
+        try:
+            return self.held
+        finally:
+            self._begin()
+
+    def _begin(self) -> None:
         self._exact, self._shown = self._fresh[0].fork(), self._fresh[1].fork()
         self._bytes, self._count = b"", 0
-        return last
 
     @property
     def held(self) -> Decoded:

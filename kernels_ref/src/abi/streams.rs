@@ -74,9 +74,9 @@ unsafe fn pushed(handle: Handle, ids: *const u32, count: usize) -> Result<()> {
 /// See the module.
 #[no_mangle]
 pub unsafe extern "C" fn trlm_stream_held(handle: Handle) -> i32 {
-    status(stream(handle).map(|stream| {
-        stream.given = stream.streaming.held();
-        0
+    status(stream(handle).and_then(|stream| {
+        stream.given = stream.streaming.held()?;
+        Ok(0)
     }))
 }
 
@@ -86,9 +86,9 @@ pub unsafe extern "C" fn trlm_stream_held(handle: Handle) -> i32 {
 /// See the module.
 #[no_mangle]
 pub unsafe extern "C" fn trlm_stream_flush(handle: Handle) -> i32 {
-    status(stream(handle).map(|stream| {
-        stream.given = stream.streaming.flush();
-        0
+    status(stream(handle).and_then(|stream| {
+        stream.given = stream.streaming.flush()?;
+        Ok(0)
     }))
 }
 

@@ -42,10 +42,10 @@ impl Tokenizer<'_> {
         for (index, &id) in ids.iter().enumerate() {
             texts.extend(self.shown_text(id, index, clean)?);
         }
-        let bytes = to_bytes(&self.through(texts.clone(), Manner { lossy: false, clean }));
+        let bytes = to_bytes(&self.through(texts.clone(), Manner { lossy: false, clean })?);
         let text = match mode {
             Mode::Diagnostic => self.escaped(&bytes),
-            _ => self.through(texts, Manner { lossy: true, clean }),
+            _ => self.through(texts, Manner { lossy: true, clean })?,
         };
         Ok(Decoded { bytes, text })
     }
@@ -77,15 +77,16 @@ impl Tokenizer<'_> {
     }
 
     /// Through the decoders; without any the texts stand with spaces between.
-    fn through(&self, mut texts: Vec<Vec<u8>>, manner: Manner) -> Vec<u8> {
+    fn through(&self, mut texts: Vec<Vec<u8>>, manner: Manner) -> Result<Vec<u8>> {
         if self.decoders.is_empty() {
-            return texts.join(&b' ');
+            return Ok(texts.join(&b' '));
         }
         let mut scratch = Scratch::default();
         for stage in &self.decoders {
             texts = stage.apply(texts, manner, &self.tools(), &mut scratch);
         }
-        texts.concat()
+        scratch.checked()?;
+        Ok(texts.concat())
     }
 
     pub(super) fn escaped(&self, bytes: &[u8]) -> Vec<u8> {

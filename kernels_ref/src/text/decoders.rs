@@ -7,7 +7,7 @@
 use super::byte_chars::byte_of;
 use super::decoder_texts::{cleaned, from_bytes, named_byte, replaced, strip, tidied, to_bytes};
 use super::normalizers::Tools;
-use super::pattern::{Pattern, Scratch};
+use super::pattern::{Budget, Pattern, Scratch};
 use super::pieces::piece_bytes;
 use super::scalars::{push, scalars};
 use super::sentencepiece::decoding::PieceDecoder;
@@ -215,8 +215,8 @@ fn matches_replaced(
     scratch: &mut Scratch,
 ) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
-    let mut done = 0;
-    while let Some((start, end)) = pattern.next(text, done, tools.sets, scratch) {
+    let (mut done, mut budget) = (0, Budget::of(text));
+    while let Some((start, end)) = pattern.next(text, done, tools.sets, &mut budget, scratch) {
         out.extend_from_slice(&text[done..start]);
         out.extend_from_slice(content);
         done = end;

@@ -2,17 +2,83 @@
 
 use super::added::{Borders, Found, Matcher, Stretches};
 use super::aligned::{Changed, View};
+use super::bounds::{require_content, require_text};
 use super::cache::{Kept, LONGEST};
 use super::models::{Model, Room};
 use super::partition::partition;
 use super::scalars::scalars;
 use super::state::{Offsets, Out, Request, State};
-use super::trace::{Place, Tracing};
+use super::trace::{Place, Recorder, Trace, Tracing, Untraced};
 use super::Tokenizer;
 use crate::error::Result;
 
 /// Pieces behind the normalizers have their origins in one way, whatever cut them.
 const BEHIND: Place = Place::Normalized;
+
+impl Tokenizer<'_> {
+    /// The tokens of a text, written into `state`; `insert` allows what post-processors put around.
+    /// After an error the state holds no token.
+    pub fn encode(&self, request: &Request, insert: bool, state: &mut State) -> Result<()> {
+        self.encode_with(request, insert, state, &mut Untraced)
+    }
+
+    /// The same, and what the text is after each stage.
+    pub fn traced(&self, request: &Request, insert: bool, state: &mut State) -> Result<Trace> {
+        let mut recorder = Recorder::new(self, request.text);
+        let done = self.encode_with(request, insert, state, &mut recorder);
+        let done = done.and_then(|()| recorder.finish());
+        if done.is_err() {
+            state.clear();
+        }
+        done
+    }
+
+    fn encode_with<T: Tracing>(
+        &self,
+        request: &Request,
+        insert: bool,
+        state: &mut State,
+        trace: &mut T,
+    ) -> Result<()> {
+        state.clear();
+        state.edges.resize_with(self.trimmings.len(), Vec::new);
+        let text = request.text;
+        require_text(text)?;
+        require_content(text, request.content)?;
+        let done = match &self.sentence {
+            Some(sentence) => sentence.tokens(self, text, state, trace),
+            None => self.tokens(request, state, trace),
+        };
+        if let Err(error) = done.and_then(|()| trace.require_room()) {
+            state.clear();
+            return Err(error);
+        }
+        trace.model(self, state);
+        for (number, stage) in self.post_processors.iter().enumerate() {
+            stage.apply(text, state, insert);
+            trace.post_processor(self, number, state, insert);
+        }
+        Ok(())
+    }
+    /// Tokens of a text. Patterns come before the model: where both refuse, a pattern does.
+    fn tokens<T: Tracing>(
+        &self,
+        request: &Request,
+        state: &mut State,
+        trace: &mut T,
+    ) -> Result<()> {
+        let done = Run::tokens(self, request, state, trace);
+        state.search.checked()?;
+        if done.is_err() {
+            // The pieces behind the one that the model refused were not cut yet.
+            state.cuts_only = true;
+            let cut = Run::tokens(self, request, state, &mut Untraced);
+            state.cuts_only = false;
+            cut.and_then(|()| state.search.checked())?;
+        }
+        done
+    }
+}
 
 /// One text on its way.
 pub struct Run<'r, 'a, T> {
@@ -127,6 +193,9 @@ impl<'r, 'a, T: Tracing> Run<'r, 'a, T> {
 
     /// The tokens of one piece. A long one is cut where that changes nothing.
     pub(super) fn model(&mut self, piece: View) -> Result<()> {
+        if self.state.cuts_only {
+            return Ok(());
+        }
         let owner = self.owner;
         let content = !self.request.content.is_empty()
             && self.is_content(BEHIND, &piece, 0, piece.text.len());

@@ -5,7 +5,7 @@ use super::byte_chars::visible;
 use super::charsmap::Charsmap;
 use super::clusters::ClusterSets;
 use super::normal_forms::Form;
-use super::pattern::{Pattern, Scratch};
+use super::pattern::{Budget, Pattern, Scratch};
 use super::scalars::{before, push, scalar_at, scalars};
 use super::sets::ScalarSet;
 use super::tables::Map;
@@ -120,14 +120,15 @@ fn replace(
     sets: &[ScalarSet],
     scratch: &mut Scratch,
 ) -> Option<Changed> {
-    let mut found = Some(pattern.next(piece.text, 0, sets, scratch)?);
+    let mut budget = Budget::of(piece.text);
+    let mut found = Some(pattern.next(piece.text, 0, sets, &mut budget, scratch)?);
     let mut out = Changed::like(&piece);
     let mut done = 0;
     while let Some((start, end)) = found {
         out.append(&piece, done, start);
         out.replace(&piece, end, content);
         done = end;
-        found = pattern.next(piece.text, done, sets, scratch);
+        found = pattern.next(piece.text, done, sets, &mut budget, scratch);
     }
     out.append(&piece, done, piece.text.len());
     Some(out)

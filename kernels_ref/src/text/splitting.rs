@@ -1,6 +1,6 @@
 //! Cutting a text at matches: what happens to the matches is the behaviour.
 
-use super::pattern::{Pattern, Scratch};
+use super::pattern::{Budget, Pattern, Scratch};
 use super::scalars::scalar_at;
 use super::sets::ScalarSet;
 
@@ -27,6 +27,7 @@ struct Rows<'p> {
     pattern: &'p Pattern,
     sets: &'p [ScalarSet],
     text: &'p [u8],
+    budget: Budget,
     invert: bool,
     done: usize,
     found: Option<(usize, usize)>,
@@ -34,10 +35,15 @@ struct Rows<'p> {
 }
 
 impl Rows<'_> {
+    /// The next row; none once a search had too few steps.
     fn next(&mut self, scratch: &mut Scratch) -> Option<Row> {
         if self.found.is_none() && !self.over {
-            self.found = self.pattern.next(self.text, self.done, self.sets, scratch);
+            let (text, budget) = (self.text, &mut self.budget);
+            self.found = self.pattern.next(text, self.done, self.sets, budget, scratch);
             self.over = self.found.is_none();
+        }
+        if scratch.is_spent() {
+            return None;
         }
         let start = self.found.map_or(self.text.len(), |(start, _)| start);
         let between = (self.done, start);
@@ -67,7 +73,8 @@ impl<'p> Cuts<'p> {
         text: &'p [u8],
         sets: &'p [ScalarSet],
     ) -> Cuts<'p> {
-        let rows = Rows { pattern, sets, text, invert, done: 0, found: None, over: false };
+        let budget = Budget::of(text);
+        let rows = Rows { pattern, sets, text, budget, invert, done: 0, found: None, over: false };
         Cuts { rows, behaviour, ahead: None }
     }
 

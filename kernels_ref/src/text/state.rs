@@ -21,6 +21,8 @@ pub struct State {
     /// White space at the ends of each token, for each trimming that asks for it.
     pub edges: Vec<Vec<Edges>>,
     pub(super) search: pattern::Scratch,
+    /// Pieces are cut, and no tokens made of them.
+    pub(super) cuts_only: bool,
     pub(super) model: models::Scratch,
     pub(super) parts: Vec<Part>,
     /// For templates, and for content.

@@ -7,7 +7,7 @@ from typing import Any
 
 from trlm_lab.backends.browser.problems import error_of
 from trlm_lab.backends.text_refusals import require_words, text_error
-from trlm_lab.errors import TextTooLongError
+from trlm_lab.errors import PatternStepsError, TextTooLongError
 from trlm_lab.text import Decoded
 
 #: Ask the page for a command with one request.
@@ -33,6 +33,7 @@ class PageStream:
 
         Raises:
             TokenIdError: an id without token; nothing has changed, the stream goes on.
+            PatternStepsError: a decoder's pattern; the stream is at its beginning again.
             TextTooLongError: more ids than go in one message.
         """
         require_words(numbers, self._count)
@@ -62,7 +63,10 @@ class PageStream:
         answer = self._ask("streamed", {"stream": self._number, "mode": self._mode} | request)
         self._number = answer["stream"]
         if "problem" in answer:
-            raise text_error(error_of(answer["problem"]), numbers, self._count)
+            error = text_error(error_of(answer["problem"]), numbers, self._count)
+            if isinstance(error, PatternStepsError):
+                self._count = 0
+            raise error
         return answer
 
 

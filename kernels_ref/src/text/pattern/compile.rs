@@ -57,6 +57,9 @@ pub struct Program {
     pub(super) ascii: Box<[u64; 128]>,
     /// Those that a scalar beyond ASCII can begin.
     pub(super) beyond: u64,
+    /// The set of the endless run that every match begins with and never gives back: where a match
+    /// fails behind it, it fails from each place within it.
+    pub(super) leading: Option<usize>,
 }
 
 impl Program {
@@ -71,6 +74,7 @@ impl Program {
             branches: Vec::new(),
             ascii: Box::new([0; 128]),
             beyond: 0,
+            leading: None,
         };
         let mut writer = Writer { steps: Vec::new(), place };
         for (i, branch) in branches.iter().enumerate() {
@@ -80,6 +84,7 @@ impl Program {
             program.note_first(branch, 1 << i, sets);
         }
         possessive(&mut writer.steps, sets);
+        program.leading = leading(&writer.steps);
         program.steps = writer.steps;
         Ok(program)
     }
@@ -239,6 +244,16 @@ fn branch(mode: Mode, inside: usize, end: usize) -> Step {
     match mode {
         Mode::Lazy => Step::Split(end, inside),
         _ => Step::Split(inside, end),
+    }
+}
+
+fn leading(steps: &[Step]) -> Option<usize> {
+    let alone = steps.iter().filter(|step| matches!(step, Step::Accept)).count() == 1;
+    match steps[0] {
+        Step::Run { set, least: 0..=1, most: ENDLESS, mode: Mode::Possessive } if alone => {
+            Some(set)
+        }
+        _ => None,
     }
 }
 

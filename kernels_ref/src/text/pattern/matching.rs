@@ -2,23 +2,18 @@
 
 use super::compile::{Program, Step};
 use super::node::Mode;
+use super::scratch::Scratch;
 use crate::text::scalars::{before, scalar_at};
 use crate::text::sets::ScalarSet;
 
 /// What to do when a way fails.
-enum Waiting {
+pub(super) enum Waiting {
     /// Go on at this step and place.
     Branch(usize, usize),
     /// A run that ends at the second place may end earlier, down to the first.
     Shorter(usize, usize, usize),
     /// A run that ends at this place may take so many more.
     Longer(usize, usize, u32),
-}
-
-/// Memory of searches, kept between them.
-#[derive(Default)]
-pub struct Scratch {
-    waiting: Vec<Waiting>,
 }
 
 /// Where a search stands.
@@ -43,7 +38,11 @@ impl Program {
             if let Some(end) = self.at_place(&run, at, scratch) {
                 return Some((at, end));
             }
-            at += scalar_at(text, at).1;
+            if scratch.is_spent() {
+                return None;
+            }
+            let next = at + scalar_at(text, at).1;
+            at = self.leading.map_or(next, |set| run.scan(&sets[set], at, u32::MAX).0.max(next));
         }
         None
     }
@@ -70,6 +69,7 @@ impl Run<'_> {
         let floor = scratch.waiting.len();
         let (mut step, mut at) = (step, place);
         loop {
+            scratch.count(1)?;
             let next = match &self.steps[step] {
                 Step::Accept => {
                     scratch.waiting.truncate(floor);
@@ -143,6 +143,7 @@ impl Run<'_> {
         scratch: &mut Scratch,
     ) -> Option<usize> {
         let (shortest, count) = self.scan(set, from, least);
+        scratch.count(count.into())?;
         if count < least {
             return None;
         }
@@ -150,7 +151,8 @@ impl Run<'_> {
             scratch.waiting.push(Waiting::Longer(next - 1, shortest, most - least.min(most)));
             return Some(shortest);
         }
-        let (end, _) = self.scan(set, shortest, most - least.min(most));
+        let (end, count) = self.scan(set, shortest, most - least.min(most));
+        scratch.count(count.into())?;
         if mode == Mode::Greedy && end > shortest {
             scratch.waiting.push(Waiting::Shorter(next, shortest, end));
         }
@@ -197,6 +199,7 @@ impl Run<'_> {
                 }
                 Waiting::Longer(step, end, left) => {
                     if let Some(at) = self.longer(step, end, left) {
+                        scratch.count(1)?;
                         scratch.waiting.push(Waiting::Longer(step, at, left.saturating_sub(1)));
                         return Some((step + 1, at));
                     }

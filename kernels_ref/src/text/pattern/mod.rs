@@ -3,11 +3,12 @@
 mod compile;
 mod matching;
 pub mod node;
+mod scratch;
 
 use super::scalars::scalar_at;
 use super::sets::ScalarSet;
 pub use compile::{Program, MOST_STEPS};
-pub use matching::Scratch;
+pub use scratch::{Budget, Scratch};
 
 /// What a text is searched for.
 pub enum Pattern {
@@ -20,19 +21,23 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// The first match at or behind a place; none is empty.
+    /// The first match at or behind a place; none is empty. `budget` is that of all matches of the
+    /// text; without steps left there is none, and `scratch` refuses.
     #[inline]
     pub fn next(
         &self,
         text: &[u8],
         from: usize,
         sets: &[ScalarSet],
+        budget: &mut Budget,
         scratch: &mut Scratch,
     ) -> Option<(usize, usize)> {
         match self {
             Pattern::Literal(wanted) => find(text, from, wanted),
             Pattern::Each(set) => member(text, from, &sets[*set]),
-            Pattern::Expression(program) => program.search(text, from, sets, scratch),
+            Pattern::Expression(program) => {
+                scratch.within(budget, |scratch| program.search(text, from, sets, scratch))
+            }
         }
     }
 }
@@ -80,14 +85,45 @@ mod tests {
     fn spans(node: Node, text: &str) -> Vec<(usize, usize)> {
         let sets = sets();
         let pattern = Pattern::Expression(Program::new(&node, &sets, "test").unwrap());
-        let mut scratch = Scratch::default();
+        searched(&pattern, text.as_bytes(), &mut Scratch::default())
+    }
+
+    fn searched(pattern: &Pattern, text: &[u8], scratch: &mut Scratch) -> Vec<(usize, usize)> {
+        let (sets, mut budget) = (sets(), Budget::of(text));
         let mut out = Vec::new();
         let mut at = 0;
-        while let Some((start, end)) = pattern.next(text.as_bytes(), at, &sets, &mut scratch) {
+        while let Some((start, end)) = pattern.next(text, at, &sets, &mut budget, scratch) {
             out.push((start, end));
             at = end;
         }
         out
+    }
+
+    /// `(?:[a-c]+)+ ` tries every way to cut letters into runs.
+    fn nested() -> Pattern {
+        let inside = Box::new(run(0, 1, ENDLESS, Mode::Greedy));
+        let all = Node::Repeat { node: inside, least: 1, most: ENDLESS, mode: Mode::Greedy };
+        let tree = Node::Sequence(vec![all, Node::Set(2)]);
+        Pattern::Expression(Program::new(&tree, &sets(), "test").unwrap())
+    }
+
+    #[test]
+    fn a_search_without_end_is_refused_and_the_next_one_is_not() {
+        let (pattern, mut scratch) = (nested(), Scratch::default());
+        assert_eq!(searched(&pattern, b"abcabc ", &mut scratch), [(0, 7)]);
+        assert!(scratch.checked().is_ok());
+        assert_eq!(searched(&pattern, &[b'a'; 40], &mut scratch), []);
+        assert_eq!(searched(&pattern, b"abcabc ", &mut scratch), []);
+        assert!(scratch.checked().is_err());
+        assert_eq!(searched(&pattern, b"abcabc ", &mut scratch), [(0, 7)]);
+        assert!(scratch.checked().is_ok());
+    }
+
+    #[test]
+    fn behind_a_run_that_leads_to_nothing_the_search_goes_on() {
+        let tree = Node::Sequence(vec![run(2, 1, ENDLESS, Mode::Greedy), Node::End]);
+        let text = [" ".repeat(1 << 20), "a  ".to_string()].concat();
+        assert_eq!(spans(tree, &text), [((1 << 20) + 1, (1 << 20) + 3)]);
     }
 
     #[test]

@@ -68,7 +68,8 @@ impl<'a> Streaming<'a> {
     }
 
     /// What is certain once these ids are known. After an error nothing has changed, and the stream
-    /// goes on; its place counts all ids since the beginning.
+    /// goes on; its place counts all ids since the beginning. Only where a pattern takes too many
+    /// steps it is at its beginning again.
     pub fn push(&mut self, ids: &[u32]) -> Result<Decoded> {
         let clean = self.mode == Mode::Visible;
         let texts = (self.now.count..).zip(ids);
@@ -81,19 +82,24 @@ impl<'a> Streaming<'a> {
             out.bytes.extend(one.bytes);
             out.text.extend(one.text);
         }
+        if let Err(error) = self.scratch.checked() {
+            self.now = State::new(&self.owner, self.mode);
+            return Err(error);
+        }
         Ok(out)
     }
 
     /// What is held back: what `flush` would give now.
-    pub fn held(&mut self) -> Decoded {
-        self.now.clone().finish(&self.owner, &mut self.scratch)
+    pub fn held(&mut self) -> Result<Decoded> {
+        let held = self.now.clone().finish(&self.owner, &mut self.scratch);
+        self.scratch.checked().map(|()| held)
     }
 
     /// All that was held back; the next id begins a new stream.
-    pub fn flush(&mut self) -> Decoded {
+    pub fn flush(&mut self) -> Result<Decoded> {
         let fresh = State::new(&self.owner, self.mode);
-        let last = std::mem::replace(&mut self.now, fresh);
-        last.finish(&self.owner, &mut self.scratch)
+        let last = std::mem::replace(&mut self.now, fresh).finish(&self.owner, &mut self.scratch);
+        self.scratch.checked().map(|()| last)
     }
 }
 
