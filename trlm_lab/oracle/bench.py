@@ -7,8 +7,9 @@ import os
 import shutil
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 #: The aim: a capture takes at most this many forward passes, beside writing and hashing its bytes.
 FORWARD_FACTOR = 1.6
 
+#: A pass that lends its observations to a sink.
+Push = Callable[[Callable[[Observation], None]], None]
 #: Stores one case in a new directory; `flows` passes trace writers in.
-WriteCase = Callable[[Path, EngineIdentity, Case, Iterator[Observation]], CaseTrace]
+WriteCase = Callable[[Path, EngineIdentity, Case, Push], CaseTrace]
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ def bench_capture(
 
 def _write(session: TorchSession, case: Case, write_case: WriteCase, scratch: Path) -> CaseTrace:
     place = scratch / "capture" / str(len(list(scratch.glob("capture/*"))))
-    return write_case(place, session.identity, case, session.run(case))
+    return write_case(place, session.identity, case, partial(session.observe, case))
 
 
 def _written_sizes(

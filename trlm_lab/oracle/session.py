@@ -31,6 +31,13 @@ from trlm_lab.oracle.settings import pinned_thread
 Sink = Callable[[Observation], None]
 
 
+class _SinkFailed(BaseException):
+    """What a sink raised, on its way through the forward pass of the source."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
 class TorchSession:
     """The `Session` of the source framework; forward passes run in threads of their own."""
 
@@ -78,6 +85,31 @@ class TorchSession:
             self._capture(case, lambda: self._watched_forward(inputs, sink))
 
         yield from _with_top_k(generate(produce, _bytes_of))
+
+    def observe(self, case: Case, sink: Sink) -> None:
+        """Hand to `sink` what `run` yields, in the calling thread, while the forward pass waits.
+
+        The arrays are lent: most are the source's own memory, to be read until `sink` returns.
+        Nothing is copied and no thread waits for another, which is the cheapest way to look at all
+        of a case.
+
+        Raises as `run`, and what `sink` raises.
+        """
+        inputs = self._inputs(case)
+
+        def lend(seen: Observation) -> None:
+            try:
+                for one in _with_top_k(iter((seen,))):
+                    sink(one)
+            except Exception as error:
+                raise _SinkFailed(error) from error
+
+        for given in _given(case):
+            sink(given)
+        try:
+            self._capture(case, lambda: self._watched_forward(inputs, lend, lent=True))
+        except _SinkFailed as failed:
+            raise failed.error from None
 
     def steps(self, case: Case, decode_steps: int) -> Iterator[Observation]:
         """A prefill, then greedy steps `step{s}.<name>` with the source's own cache of keys and
@@ -170,27 +202,45 @@ class TorchSession:
             logits = self._watched_forward(one, _prefixed(f"step{step}.", sink), cache)
 
     def _watched_forward(
-        self, inputs: dict[str, torch.Tensor], sink: Sink, cache: Any = None
+        self,
+        inputs: dict[str, torch.Tensor],
+        sink: Sink,
+        cache: Any = None,
+        *,
+        lent: bool = False,
     ) -> torch.Tensor:
         def hand_on(name: str, values: NDArray[np.float32]) -> None:
             sink(Observation(name, values))
 
         ordered = InOrder(ladder_of(self._config), hand_on)
+        array_of = self._lent if lent else self._copied
 
         def emit(name: str, value: torch.Tensor) -> None:
-            ordered.put(name, self._copied(name, value))
+            ordered.put(name, array_of(name, value))
 
         tap = self._hooks.tap
         watch = AttentionWatch(self._config, emit)
         tap.emit, tap.watch = emit, watch
-        with watch:
-            kept = {} if cache is None else {"cache": cache}
-            logits: torch.Tensor = self._model(**inputs, **kept, use_cache=cache is not None).logits
-        emit("logits", logits)
+        kept = {} if cache is None else {"cache": cache}
+        try:
+            with watch:
+                logits: torch.Tensor = self._model(
+                    **inputs, **kept, use_cache=cache is not None
+                ).logits
+            emit("logits", logits)
+        finally:
+            # The thread may go on to a pass that nobody watches.
+            tap.emit = tap.watch = None
         return logits
 
     def _copied(self, name: str, value: torch.Tensor) -> NDArray[np.float32]:
-        """A float32 copy as the trace shapes it: batch axis dropped, heads as T H E."""
+        """A float32 copy as the trace shapes it."""
+        array = self._lent(name, value)
+        # The logits are the largest array and the last: nothing that could write to them follows.
+        return np.array(array, order="C", copy=None if name == "logits" else True)
+
+    def _lent(self, name: str, value: torch.Tensor) -> NDArray[np.float32]:
+        """The values as the trace shapes them, in float32: batch axis dropped, heads as T H E."""
         op = name.rpartition(".")[2]
         # Some sources rotate and take the softmax in float32 and round what they make of it.
         if op != "attn_masked":
@@ -200,36 +250,7 @@ class TorchSession:
             array = array.reshape(len(array), -1, self._config.head_dim)
         elif op in self._heads_first:
             array = array.transpose(1, 0, 2)
-        if op == "logits":
-            # The largest array, and the last: nothing that could write to it comes after.
-            return np.asarray(array, dtype=np.float32, order="C")
-        return np.array(array, dtype=np.float32, order="C")
-
-
-def input_tensors(case: Case) -> dict[str, torch.Tensor]:
-    """The case as a batch of one.
-
-    Both positions and mask are always given: without a mask the source reads a jump in the
-    positions as the start of another packed text.
-    """
-    tokens = len(case.token_ids)
-    rows = {
-        "input_ids": case.token_ids,
-        "position_ids": case.position_ids or tuple(range(tokens)),
-        "attention_mask": case.attention_mask or (1,) * tokens,
-    }
-    return {name: torch.tensor([row], dtype=torch.int64) for name, row in rows.items()}
-
-
-def _cut(tokens: int, sink: Sink) -> Sink:
-    """Keep the first `tokens` queries and keys of every checkpoint."""
-
-    def cut(seen: Observation) -> None:
-        axes = parse_checkpoint(seen.name).axes
-        places = tuple(slice(tokens) if axis in ("T", "S") else slice(None) for axis in axes)
-        sink(Observation(seen.name, np.ascontiguousarray(seen.values[places])))
-
-    return cut
+        return array
 
 
 def _prefixed(prefix: str, sink: Sink) -> Sink:
