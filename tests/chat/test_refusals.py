@@ -37,6 +37,10 @@ def grown(start: str, step: str) -> str:
     return head + f"{{% set ns.x = {step} %}}{{% endfor %}}"
 
 
+#: What transformers refuses or reads otherwise there, since it makes a macro of the body.
+MARKED = "{{% generation %}}{}{{% endgeneration %}}".format
+
+
 @pytest.mark.parametrize(
     ("source", "construct"),
     [
@@ -77,6 +81,14 @@ def grown(start: str, step: str) -> str:
         ("{{ 99999999999999999999 }}", "64 bits"),
         ("{{ '\\ud800' }}", "surrogate"),
         ("{% for loop in x %}{% endfor %}", "'loop'"),
+        ("{% for a in x %}{% set loop = 1 %}{% endfor %}", "assignment to 'loop'"),
+        ("{% for a in x %}{% set b, loop = a %}{% endfor %}", "assignment to 'loop'"),
+        ("{% for a in x %}{% else %}{% set loop %}{% endset %}{% endfor %}", "to 'loop'"),
+        ("{% for a in x %}" + MARKED("{% set loop = 1 %}") + "{% endfor %}", "to 'loop'"),
+        ("{% for a in x %}" + MARKED("{% break %}") + "{% endfor %}", "break outside"),
+        ("{% for a in x %}" + MARKED("{% continue %}") + "{% endfor %}", "continue outside"),
+        ("{% set caller = 1 %}" + MARKED("{{ caller }}"), "'caller' within generation"),
+        ("{% macro kwargs() %}{% endmacro %}" + MARKED("{{ kwargs() }}"), "'kwargs' within"),
     ],
 )
 def test_unsupported_constructs_have_a_name_and_a_line(source: str, construct: str) -> None:

@@ -18,6 +18,9 @@ from trlm_lab.chat.parse import parse_template
 from trlm_lab.chat.read_ir import check_ir
 from trlm_lab.errors import TemplateLimitError
 
+#: Names that the body of a macro has of its own.
+_OF_A_MACRO = frozenset({"caller", "kwargs", "varargs"})
+
 
 def compile_template(source: bytes | str, *, where: str = "template") -> CompiledTemplate:
     """Parse a template and compile it into the bounded declarative form.
@@ -129,6 +132,9 @@ def _for(block: _Block, node: Any) -> int:
         table.refuse("a recursive loop", node)
     if any(n.name == "loop" for n in _target_names(node.target)):
         table.refuse("a loop over the name 'loop'", node)
+    for name in node.find_all(nodes.Name):
+        if name.name == "loop" and name.ctx == "store":
+            table.refuse("an assignment to 'loop' within a loop", name)
     over = expression(table, node.iter)
     target = block.target(node.target)
     test = None
@@ -164,8 +170,12 @@ def _with(block: _Block, node: Any) -> int:
     return block.table.add("with", node.lineno, targets, values, names, body)
 
 
-def _scope(block: _Block, node: Any) -> int:
-    inner, names = block.inside(names_of(node.body))
+def _generation(block: _Block, node: Any) -> int:
+    """To the source its body is that of a macro which is called there, by `caller`."""
+    for name in node.find_all(nodes.Name):
+        if name.name in _OF_A_MACRO and name.ctx == "load" and name.name in block.known:
+            block.table.refuse(f"the name {name.name!r} within generation", name)
+    inner, names = block.inside(names_of(node.body), in_loop=False)
     return block.table.add("scope", node.lineno, names, inner.body(node.body, node.lineno))
 
 
@@ -199,7 +209,7 @@ _STATEMENTS: dict[type, Callable[[_Block, Any], int]] = {
     nodes.If: _if,
     nodes.For: _for,
     nodes.With: _with,
-    nodes.Scope: _scope,
+    nodes.Scope: _generation,
     nodes.FilterBlock: _filter_block,
     nodes.Macro: _macro,
     nodes.Break: _leave,

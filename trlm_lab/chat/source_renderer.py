@@ -7,15 +7,16 @@ other renderers, not a runtime. `tests/chat` holds it against transformers itsel
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import Template, TemplateError
+from jinja2 import Template, TemplateError, nodes
 from jinja2.exceptions import SecurityError, TemplateSyntaxError, UndefinedError
-from jinja2.ext import LoopControlExtension
+from jinja2.ext import Extension, LoopControlExtension
+from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from trlm_lab.chat.parse import GenerationTag
 from trlm_lab.chat.render import Conversation
 from trlm_lab.errors import (
     NondeterministicTemplateError,
@@ -25,6 +26,21 @@ from trlm_lab.errors import (
     TemplateUnsupportedError,
     TrlmError,
 )
+
+
+class _Generation(Extension):
+    """`{% generation %}` as transformers has it: its body is a macro's, which is called there."""
+
+    tags = {"generation"}  # noqa: RUF012  (the base class asks for a set)
+
+    def parse(self, parser: Parser) -> nodes.Node:
+        """A call of what prints the body."""
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return nodes.CallBlock(self.call_method("_printed"), [], [], body).set_lineno(line)
+
+    def _printed(self, caller: Callable[[], str]) -> str:
+        return caller()
 
 
 class _Raised(TemplateError):
@@ -69,7 +85,7 @@ def _template(source: str, clock: str | None) -> Template:
 
 def _environment(clock: str | None) -> ImmutableSandboxedEnvironment:
     environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=[LoopControlExtension, GenerationTag]
+        trim_blocks=True, lstrip_blocks=True, extensions=[LoopControlExtension, _Generation]
     )
 
     def strftime_now(format: str) -> str:
