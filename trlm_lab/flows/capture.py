@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from trlm_lab.base.interfaces import Subject
@@ -14,6 +15,7 @@ from trlm_lab.base.records import Case, CaseSuite, EffectiveConfig, TraceRecord
 from trlm_lab.cases import require_fit
 from trlm_lab.errors import TraceSpaceError
 from trlm_lab.flows.acquisition import admit_source
+from trlm_lab.flows.probing import probed
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
 from trlm_lab.flows.reviewed_source import reviewed_workspace
@@ -49,16 +51,18 @@ def capture_oracle(
         source, described = admit_source(ws, f"dir:{model}")
     require_fit(suite, described.config)
     ids = {"config": described.config.config_id, "snapshot": source.snapshot.snapshot_id}
+    torch = TorchRunner(threads=threads)
     with (
         board.meter(f"torch on {suite.name}", suite.tokens, "tokens") as meter,
-        TorchRunner(threads=threads).open(Subject(model_dir=source.root, ids=ids)) as session,
+        torch.open(Subject(model_dir=source.root, ids=ids)) as session,
     ):
-        writer = TraceWriter(out, session.identity, dict(ids), keeping=keeping, verify_kept=True)
+        identity = probed(torch, session.identity)
+        writer = TraceWriter(out, identity, dict(ids), keeping=keeping, verify_kept=True)
         due = [case for case in suite.cases if writer.kept(case) is None]
         _require_space(board, out, planned_bytes(described.config, due, keeping))
         meter.advance(suite.tokens - sum(len(case.token_ids) for case in due))
         for case in due:
-            writer.write_case(case, session.run(case))
+            writer.write_case(case, partial(session.observe, case))
             meter.advance(len(case.token_ids))
     return TraceStore(out).record()
 

@@ -25,10 +25,14 @@ from trlm_lab.base.records import (
 from trlm_lab.base.records.outcome import outcome_of_error
 from trlm_lab.errors import EngineMissingError, NoRunError, NotStoredError, TrlmError
 from trlm_lab.flows.identity import package_sha256
+from trlm_lab.flows.probing import probed
 from trlm_lab.flows.progress import Meter
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.receipts import ReceiptStore
-from trlm_lab.traces import TraceStore, TraceWriter, hash_only, trace_record
+from trlm_lab.traces import Keeping, TraceStore, TraceWriter, hash_only, trace_record
+
+#: Digests are compared between traces of which some hold arrays and some do not.
+WHOLE = Keeping(all_squares=True)
 
 
 def trace_name(engine: str, label: str, suite: str) -> str:
@@ -197,12 +201,12 @@ def _stored(ws: Workspace, task: Task, meter: Meter) -> tuple[TraceRecord, Trace
 
 def _writer(ws: Workspace, path: Path, session: Session, task: Task) -> TraceWriter:
     """Go on with a trace directory, keeping the cases that verify; start anew where none can be."""
-    ids = dict(task.subject.ids or {})
+    ids, identity = dict(task.subject.ids or {}), probed(task.runner, session.identity)
     try:
-        return TraceWriter(path, session.identity, ids, verify_kept=True)
+        return TraceWriter(path, identity, ids, keeping=WHOLE, verify_kept=True)
     except TrlmError:
         ws.drop(path)
-        return TraceWriter(path, session.identity, ids)
+        return TraceWriter(path, identity, ids, keeping=WHOLE)
 
 
 def _write_cases(writer: TraceWriter, session: Session, task: Task, meter: Meter) -> None:
@@ -257,7 +261,7 @@ def _digested(ws: Workspace, task: Task, meter: Meter) -> tuple[TraceRecord, Non
             row = ws.recall(stage, inputs)
             if row is None:
                 _refuse_when_trusted(ws, task)
-            rows.append(row or ws.remember(stage, inputs, _digest(opened.get(), case)))
+            rows.append(row or ws.remember(stage, inputs, _digest(task, opened.get(), case)))
             meter.advance(len(case.token_ids))
     finally:
         opened.close()
@@ -266,10 +270,10 @@ def _digested(ws: Workspace, task: Task, meter: Meter) -> tuple[TraceRecord, Non
     return trace_record(identity, dict(task.subject.ids or {}), cases), None
 
 
-def _digest(session: Session, case: Case) -> dict[str, Any]:
+def _digest(task: Task, session: Session, case: Case) -> dict[str, Any]:
     run_digests: Callable[[Case], CaseTrace] | None = getattr(session, "run_digests", None)
     trace = run_digests(case) if run_digests else hash_only(case, session.run(case))
-    return TraceRecord(session.identity, {}, (trace,)).to_map()
+    return TraceRecord(probed(task.runner, session.identity), {}, (trace,)).to_map()
 
 
 class _Lazy:

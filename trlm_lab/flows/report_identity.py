@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from trlm_lab.base.records import EngineIdentity, Snapshot
 from trlm_lab.flows.doctor import PLANNED
 from trlm_lab.flows.engines import ENGINES
+from trlm_lab.flows.probing import sentence
 
 if TYPE_CHECKING:
     from trlm_lab.flows.run import Run
@@ -96,12 +97,14 @@ def _ran(role: str, engine: EngineIdentity) -> dict[str, Any]:
         "version": engine.version,
         "profile": engine.profile,
         "facts": ", ".join(_facts(engine.details)),
+        "arithmetic, as probed": sentence(engine.details["probe"]),
         "build": engine.build_sha256,
     }
 
 
 def _other(role: str, name: str, facts: str) -> dict[str, Any]:
-    return {"engine": name, "role": role, "version": "", "profile": "", "facts": facts, "build": ""}
+    said = {"engine": name, "role": role, "version": "", "profile": "", "facts": facts}
+    return {**said, "arithmetic, as probed": "", "build": ""}
 
 
 def _facts(details: Mapping[str, Any]) -> list[str]:

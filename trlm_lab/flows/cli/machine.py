@@ -1,4 +1,4 @@
-"""`trlm doctor`, `trlm bench`, `trlm browser`."""
+"""`trlm doctor`, `trlm probe`, `trlm bench`, `trlm browser`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from trlm_lab.flows.cli.runs import Json
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command()(doctor)
+    app.command()(probe)
     app.command()(bench)
     app.command()(browser)
 
@@ -52,6 +53,27 @@ def doctor(json: Json = False) -> int:
         for row in document["tokenizer_data"]
     ]
     emit_table(data, "for tests and exactness runs")
+    return 0
+
+
+def probe(
+    engines: Annotated[list[str], typer.Argument(help="Engines by name; process:COMMAND too.")],
+    json: Json = False,
+) -> int:
+    """How engines compute: subnormals, zeros, fused or not, order of sums, NaN, float16."""
+    from trlm_lab.errors import ProbeDeviationError
+    from trlm_lab.flows.engines import runner
+    from trlm_lab.flows.probing import deviations, probe_engine, shown
+
+    records = [probe_engine(runner(name)) for name in engines]
+    if json:
+        emit_json(records)
+    else:
+        for record in records:
+            emit_table(shown(record), f"{record['engine']}, {record['profile']}")
+    found = [line for record in records for line in deviations(record)]
+    if found:
+        raise ProbeDeviationError(where=engines[0], deviations="; ".join(found))
     return 0
 
 
