@@ -301,9 +301,14 @@ TORCH: dict[str, tuple[dict[str, Any], int, float]] = {
     "gelu_tanh": ({"x": FLAT}, 16, 4.0),
     "gelu_erf": ({"x": FLAT}, 16, 4.0),
     "swiglu": ({"gate": FLAT, "up": FLAT[::-1]}, 8, 16.0),
+    "geglu_tanh": ({"gate": FLAT, "up": FLAT[::-1]}, 18, 16.0),
+    "geglu_erf": ({"gate": FLAT, "up": FLAT[::-1]}, 18, 16.0),
     "residual": ({"old": FLAT, "new": FLAT[::-1]}, 1, 8.0),
     "matmul": ({"x": FLAT, "weight": FLAT}, 33, 99.0),
+    "add_bias": ({"y": FLAT, "bias": FLAT[1]}, 1, 8.0),
     "embedding": ({"weight": FLAT, "token_ids": [2, 0]}, 0, 1.0),
+    "embedding_scale": ({"x": FLAT, "scale": 6.25}, 1, 25.0),
+    "learned_positions": ({"x": FLAT, "weight": FLAT, "positions": [2, 0, 1]}, 1, 8.0),
     **{
         name: ({"x": np.abs(FLAT) if name == "log" else FLAT}, 8, 64.0)
         for name in ("exp", "log", "sin", "cos", "tanh", "erf")
@@ -326,7 +331,7 @@ def test_torch_stays_within_the_bound_of_its_element_type(name: str, torch_profi
     theirs = apply_operator(name, operands, arithmetic, operator_kernels("torch", arithmetic))
     assert ours["y"].dtype == theirs["y"].dtype == arithmetic.dtype
     # Every profile rotates by float32 angles and takes GELU's constants in float32.
-    singles = gamma(PROFILE, 2) * 8 if name.startswith(("rope", "gelu")) else 0.0
+    singles = gamma(PROFILE, 2) * 8 if name.startswith(("rope", "gelu", "geglu")) else 0.0
     bound = (2 * gamma(profile, roundings) + singles) * size
     assert np.abs(ours["y"] - theirs["y"]).max() <= bound
 

@@ -49,7 +49,12 @@ CALLS: dict[str, dict[str, Any]] = {
     "gelu_erf": {"x": X},
     "matmul": {"x": X, "weight": X},
     "swiglu": {"gate": X, "up": X[::-1]},
+    "geglu_tanh": {"gate": X, "up": X[::-1]},
+    "geglu_erf": {"gate": X, "up": X[::-1]},
+    "add_bias": {"y": X, "bias": ONES},
     "embedding": {"weight": X, "token_ids": [[0, 2]]},
+    "embedding_scale": {"x": X, "scale": 6.5},
+    "learned_positions": {"x": X, "weight": X, "positions": [2, 0, 1]},
     "residual": {"old": X, "new": X},
     "cast": {"x": X, "dtype": "bf16"},
     "exp": {"x": X},
@@ -289,3 +294,43 @@ def test_lookup_keeps_the_shape_of_the_ids(scalar: Arithmetic) -> None:
 def test_a_cap_must_be_positive(cap: int, scalar: Arithmetic) -> None:
     with pytest.raises(OperatorInputError, match="above 0"):
         run("softcap", scalar, x=X, cap=cap)
+
+
+def test_a_norm_with_unit_offset_applies_one_plus_the_weight(arithmetic: Arithmetic) -> None:
+    weight = np.array([-0.5, 0.25, 0.1, 0], np.float32)
+    given = {"x": X, "eps": 1e-5}
+    offset = run("rms_norm", arithmetic, weight=weight, unit_offset=1, **given)
+    factor = arithmetic.dtype.type(1) + weight.astype(arithmetic.dtype)
+    assert same_bits(offset, run("rms_norm", arithmetic, weight=factor, **given))
+    plain = run("rms_norm", arithmetic, weight=weight, unit_offset=False, **given)
+    assert same_bits(plain, run("rms_norm", arithmetic, weight=weight, **given))
+    with pytest.raises(OperatorInputError, match="unit_offset is neither 0 nor 1"):
+        run("rms_norm", arithmetic, weight=weight, unit_offset=2, **given)
+
+
+@pytest.mark.parametrize("name", ["rope", "rope_interleaved"])
+def test_a_partial_rotation_turns_the_first_coordinates(name: str, arithmetic: Arithmetic) -> None:
+    x, at = np.linspace(-1, 1, 48, dtype=np.float32).reshape(3, 2, 8), [1, 5, 9]
+    part = run(name, arithmetic, x=x, positions=at, theta=1e4, rotary_dim=6)
+    alone = run(name, arithmetic, x=x[..., :6], positions=at, theta=1e4)
+    assert same_bits(np.ascontiguousarray(part[..., :6]), alone)
+    rest = np.ascontiguousarray(x[..., 6:]).astype(arithmetic.dtype)
+    assert same_bits(np.ascontiguousarray(part[..., 6:]), rest)
+    given = run(name, arithmetic, x=x, positions=at, inv_freq=inverse_frequencies(1e4, 6))
+    assert same_bits(part, given)
+
+
+@pytest.mark.parametrize("width", [0, 3, 6])
+def test_a_rotation_is_as_wide_as_its_head_at_most(width: int, scalar: Arithmetic) -> None:
+    with pytest.raises(OperatorInputError, match="rotary_dim is"):
+        run("rope", scalar, x=HEADS, positions=[0, 1, 2], theta=1e4, rotary_dim=width)
+    with pytest.raises(OperatorInputError, match="rotary_dim belongs to theta"):
+        run("rope", scalar, x=HEADS, positions=[0, 1, 2], inv_freq=[1.0], rotary_dim=2)
+
+
+@pytest.mark.parametrize("positions", [[0, 1], [0, 1, 3], [[0, 1, 2]]])
+def test_learned_positions_are_rows_of_their_table(positions: Any, scalar: Arithmetic) -> None:
+    with pytest.raises((ShapeMismatchError, TokenRangeError)):
+        run("learned_positions", scalar, x=X, weight=X, positions=positions)
+    y = run("learned_positions", scalar, x=X, weight=X, positions=[2, 2, 0])
+    assert same_bits(y, X + X[[2, 2, 0]])

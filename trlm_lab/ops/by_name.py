@@ -23,12 +23,13 @@ from trlm_lab.ops.arithmetic import Arithmetic, Array
 from trlm_lab.ops.attention import check_attention_shapes
 from trlm_lab.ops.embedding import check_token_range
 from trlm_lab.ops.finite import require_finite
+from trlm_lab.ops.gated import GATES
 from trlm_lab.ops.kernels import Kernels, reference_kernels
 from trlm_lab.ops.mask_operands import combine_masks, mask_of
 from trlm_lab.ops.masks import MASKED_SCORE
 from trlm_lab.ops.matmul import check_matmul_shapes
 from trlm_lab.ops.operands import Operands
-from trlm_lab.ops.rms_norm import check_norm_vector
+from trlm_lab.ops.rms_norm import check_norm_vector, unit_offset
 from trlm_lab.ops.rotary_operands import SCALING_OPERANDS, frequencies, rotation_frequencies
 from trlm_lab.ops.rotation import check_rotation_shapes
 from trlm_lab.ops.softmax import require_visible_keys
@@ -51,7 +52,8 @@ def _rms_norm(given: Operands) -> Array:
     if given.arithmetic.norm_rounding:
         given.require_bf16("x", x)
         given.require_bf16("weight", weight)
-    return given.compute(x, weight, eps)
+    factor = unit_offset(weight, given.arithmetic) if given.flag("unit_offset") else weight
+    return given.compute(x, factor, eps)
 
 
 def _layer_norm(given: Operands) -> Array:
@@ -139,6 +141,28 @@ def _embedding(given: Operands) -> Array:
     return rows.reshape(*ids.shape, rows.shape[-1])
 
 
+def _embedding_scale(given: Operands) -> Array:
+    return given.compute(given.tensor("x"), given.number("scale"))
+
+
+def _learned_positions(given: Operands) -> Array:
+    x, weight = given.tensor("x", 2), given.tensor("weight", 2)
+    positions = given.integers("positions")
+    if weight.shape[1] != x.shape[1] or positions.shape != x.shape[:1]:
+        expected = f"x (T, D), weight (P, D), positions (T,); positions {positions.shape}"
+        raise ShapeMismatchError(
+            where=given.operator, name="x, weight", got=(x.shape, weight.shape), expected=expected
+        )
+    check_token_range(positions, len(weight))
+    return given.compute(x, weight, positions)
+
+
+def _add_bias(given: Operands) -> Array:
+    y, bias = given.tensor("y"), given.tensor("bias", 1)
+    check_norm_vector(given.operator, "bias", y, bias)
+    return given.compute(y, bias)
+
+
 def _pair(first: str, second: str) -> Serve:
     def serve(given: Operands) -> Array:
         a, b = given.tensor(first), given.tensor(second)
@@ -179,13 +203,14 @@ def _elementwise(given: Operands) -> Array:
     return given.compute(given.tensor("x"))
 
 
-_ROTARY = ("x", "positions", "theta?", "inv_freq?", "attention_factor?", *SCALING_OPERANDS)
+_ROTARY = ("x", "positions", "theta?", "inv_freq?", "attention_factor?", "rotary_dim?",
+           *SCALING_OPERANDS)  # fmt: skip
 _PERMUTATION = ("x", "heads", "head_dim?")
 _MASK = ("mask?", "additive_mask?")
 
 #: Name to operand names (a question mark: optional) and function.
 OPERATORS: dict[str, tuple[tuple[str, ...], Serve]] = {
-    "rms_norm": (("x", "weight", "eps"), _rms_norm),
+    "rms_norm": (("x", "weight", "eps", "unit_offset?"), _rms_norm),
     "layer_norm": (("x", "weight", "bias", "eps"), _layer_norm),
     "softmax": (("x", *_MASK), _softmax),
     "softcap": (("x", "cap"), _softcap),
@@ -204,9 +229,12 @@ OPERATORS: dict[str, tuple[tuple[str, ...], Serve]] = {
     "silu": (("x",), _elementwise),
     "gelu_tanh": (("x",), _elementwise),
     "gelu_erf": (("x",), _elementwise),
-    "swiglu": (("gate", "up"), _pair("gate", "up")),
+    **dict.fromkeys(GATES, (("gate", "up"), _pair("gate", "up"))),
     "matmul": (("x", "weight"), _matmul),
+    "add_bias": (("y", "bias"), _add_bias),
     "embedding": (("weight", "token_ids"), _embedding),
+    "embedding_scale": (("x", "scale"), _embedding_scale),
+    "learned_positions": (("x", "weight", "positions"), _learned_positions),
     "residual": (("old", "new"), _pair("old", "new")),
     "sum": (("x", "order?"), _sum),
     "cast": (("x", "dtype"), _cast),

@@ -22,6 +22,9 @@ ACTIVATIONS: dict[str, Callable[[Array, Arithmetic], Array]] = {
     "gelu_erf": gelu_erf,
 }
 
+#: Activation of each gated operator by its name in the literature.
+GATES = {"swiglu": "silu", "geglu_tanh": "gelu_tanh", "geglu_erf": "gelu_erf"}
+
 
 @np.errstate(all="ignore")
 def gated(

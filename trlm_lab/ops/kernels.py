@@ -5,10 +5,13 @@
 - `rms_norm(x, weight, eps)`, `layer_norm(x, weight, bias, eps)`: x (*T, D)
 - `softmax(x, visible)`: of one shape; `softcap(x, cap)`
 - `attention(q, k, v, visible, scale, cap)`: T H E, S K E, S K C, Bool T S; cap None for none
-- `rope`, `rope_interleaved(x, positions, inv_freq, attention_factor)`: x T N E
+- `rope`, `rope_interleaved(x, positions, inv_freq, attention_factor)`: x T N E, inv_freq P <= E/2
 - `silu`, `gelu_tanh`, `gelu_erf`, `exp`, `log`, `sin`, `cos`, `tanh`, `erf`: (x)
-- `matmul(x, weight)`: T I, O I; `embedding(weight, token_ids)`: V D, T
-- `swiglu(gate, up)`, `residual(old, new)`: of one shape; `cast(x, dtype)`; `sum(x, order)`
+- `matmul(x, weight)`: T I, O I; `add_bias(y, bias)`: *T O, O
+- `embedding(weight, token_ids)`: V D, T; `embedding_scale(x, scale)`;
+  `learned_positions(x, weight, positions)`: T D, P D, T
+- `swiglu`, `geglu_tanh`, `geglu_erf(gate, up)`, `residual(old, new)`: of one shape
+- `cast(x, dtype)`; `sum(x, order)`
 - `causal_mask(length)`, `sliding_window_mask(length, window)`, `combine_masks(first, second)`
 - `inverse_frequencies(values)`: of the operands' formula, in the profile's type
 - `half_split_to_interleaved`, `interleaved_to_half_split(x, heads)`: rows along axis 0
@@ -30,9 +33,10 @@ from trlm_lab.errors import OperatorNotServedError
 from trlm_lab.ops import by_dtype
 from trlm_lab.ops.arithmetic import Arithmetic, Array
 from trlm_lab.ops.attention import attention
+from trlm_lab.ops.bias import add_bias
 from trlm_lab.ops.cast import cast
-from trlm_lab.ops.embedding import embedding
-from trlm_lab.ops.gated import gated
+from trlm_lab.ops.embedding import add_positions, embedding, scaled_embedding
+from trlm_lab.ops.gated import GATES, gated
 from trlm_lab.ops.gelu_erf import gelu_erf
 from trlm_lab.ops.gelu_tanh import gelu_tanh
 from trlm_lab.ops.layer_norm import layer_norm
@@ -101,9 +105,12 @@ def reference_kernels(arithmetic: Arithmetic) -> Kernels:
         "silu": partial(silu, arithmetic=a),
         "gelu_tanh": partial(gelu_tanh, arithmetic=a),
         "gelu_erf": partial(gelu_erf, arithmetic=a),
-        "swiglu": partial(gated, activation="silu", arithmetic=a),
+        **{name: partial(gated, activation=act, arithmetic=a) for name, act in GATES.items()},
         "matmul": partial(matmul, arithmetic=a),
+        "add_bias": partial(add_bias, arithmetic=a),
         "embedding": partial(embedding, arithmetic=a),
+        "embedding_scale": partial(scaled_embedding, arithmetic=a),
+        "learned_positions": partial(add_positions, arithmetic=a),
         "residual": partial(residual, arithmetic=a),
         "sum": partial(summation, arithmetic=a),
         "cast": cast,

@@ -116,6 +116,15 @@ class Operands:
             self.refuse(name, f"has the shape {value.shape}, needed is one integer")
         return int(value.reshape(()))
 
+    def flag(self, name: str) -> bool:
+        """0 or 1, where it is given; else false."""
+        if name not in self:
+            return False
+        value = self.raw(name, "biu")
+        if value.size != 1 or int(value.reshape(())) not in (0, 1):
+            self.refuse(name, "is neither 0 nor 1")
+        return bool(value.reshape(()))
+
     def length(self, name: str) -> int:
         """One integer from 1 to LONGEST, the side of a square mask."""
         value = self.integer(name)

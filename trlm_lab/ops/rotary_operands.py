@@ -86,14 +86,27 @@ def _llama3(
     return llama3_inverse_frequencies(head_dim, theta, factor, low, high, context), 1.0
 
 
+def _rotary_dim(given: Operands, head_dim: int) -> int:
+    """Coordinates of a head that turn, all of them by default."""
+    if "rotary_dim" not in given:
+        return head_dim
+    width = given.integer("rotary_dim")
+    if width % 2 or not 2 <= width <= head_dim:
+        given.refuse("rotary_dim", f"is {width}, needed is an even number from 2 to {head_dim}")
+    return width
+
+
 def rotation_frequencies(given: Operands, head_dim: int) -> Frequencies:
-    """float32 inverse frequencies and the attention factor of `rope` and `rope_interleaved`."""
+    """float32 inverse frequencies and the attention factor of `rope` and `rope_interleaved`.
+
+    Fewer frequencies than half the head turn its first coordinates only.
+    """
     if ("theta" in given) == ("inv_freq" in given):
         given.refuse("theta, inv_freq", "exclude each other and one of them is needed")
     if "theta" in given:
-        inv_freq, factor = frequencies(given, head_dim)
+        inv_freq, factor = frequencies(given, _rotary_dim(given, head_dim))
     else:
-        for name in SCALING:
+        for name in ("rotary_dim", *SCALING):
             if name in given:
                 given.refuse(name, "belongs to theta; inv_freq is taken as it is")
         inv_freq, factor = given.tensor("inv_freq", 1), 1.0
