@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ import numpy as np
 import pytest
 
 from trlm_lab.base.records import Case, CaseTrace, EngineIdentity, Observation
+from trlm_lab.errors import ObservationError
 from trlm_lab.oracle import bench_capture
-from trlm_lab.oracle.bench import WriteCase
+from trlm_lab.oracle.bench import Push, WriteCase
 from trlm_lab.traces import Keeping, MemoryTrace, TraceStore, TraceWriter
 
 CASES = [Case("a", (1, 2, 3)), Case("b", tuple(range(20))), Case("c", (7,))]
@@ -91,15 +93,52 @@ def test_a_killed_capture_is_resumed(session: Any, model_dir: Path, tmp_path: Pa
     assert TraceStore(path).verify().trace_id == TraceStore(tmp_path / "whole").trace_id
 
 
+def test_what_is_lent_is_what_is_yielded(session: Any, tmp_path: Path) -> None:
+    """No copies, one thread: the same arrays in the same order, and the same trace."""
+    case = CASES[1]
+    streamed = {o.name: o.values for o in session.run(case)}
+    seen: list[str] = []
+
+    def sink(observation: Observation) -> None:
+        seen.append(observation.name)
+        assert observation.values.tobytes() == streamed[observation.name].tobytes()
+
+    session.observe(case, sink)
+    assert seen == list(streamed)
+    traces = []
+    for name, source in (("run", session.run(case)), ("lent", partial(session.observe, case))):
+        traces.append(TraceWriter(tmp_path / name, session.identity, {}).write_case(case, source))
+    assert traces[0] == traces[1]
+    assert np.array_equal(session.plain_logits(case), streamed["logits"])
+
+
+def test_what_a_sink_raises_comes_out_as_it_is(session: Any, tmp_path: Path) -> None:
+    def full(observation: Observation) -> None:
+        if observation.name == "layers.1.attn_probs":
+            raise OSError(28, "no space left")
+
+    with pytest.raises(OSError, match="no space"):
+        session.observe(CASES[1], full)
+    writer = TraceWriter(tmp_path / "t", session.identity, {})
+
+    def twice(sink: Any) -> None:
+        session.observe(CASES[0], sink)
+        session.observe(CASES[0], sink)
+
+    with pytest.raises(ObservationError, match="same name twice"):
+        writer.write_case(CASES[0], twice)
+    with pytest.raises(ObservationError, match="nothing"):
+        writer.write_case(CASES[0], lambda sink: None)
+    assert [p.name for p in (tmp_path / "t").iterdir()] == ["zarr.json"]
+
+
 def test_the_bench_measures_all_its_parts(model_dir: Path, tmp_path: Path) -> None:
     kept: list[Keeping] = []
 
     def writing(keeping: Keeping) -> WriteCase:
-        def write(
-            path: Path, identity: EngineIdentity, case: Case, stream: Iterator[Observation]
-        ) -> CaseTrace:
+        def write(path: Path, identity: EngineIdentity, case: Case, push: Push) -> CaseTrace:
             kept.append(keeping)
-            return TraceWriter(path, identity, {}, keeping=keeping).write_case(case, stream)
+            return TraceWriter(path, identity, {}, keeping=keeping).write_case(case, push)
 
         return write
 

@@ -35,10 +35,10 @@ def _chromium() -> Runner:
     return ChromiumRunner()
 
 
-def _torch() -> Runner:
+def _torch(dtype: str = "float32") -> Runner:
     from trlm_lab.oracle import TorchRunner
 
-    return TorchRunner()
+    return TorchRunner(dtype=dtype)
 
 
 def _torch_one_thread() -> Runner:
@@ -64,7 +64,8 @@ ENGINES.register("llama.cpp", _llama_cpp)
 
 
 def runner(name: str, *, timeout: float | None = None) -> Runner:
-    """The engine of a name; `reference:PROFILE`, `faulty:NAME@LAYER` and `process:COMMAND` too.
+    """The engine of a name; `reference:PROFILE`, `torch:DTYPE`, `faulty:NAME@LAYER` and
+    `process:COMMAND` too.
 
     Raises:
         UnknownNameError: no engine has this name.
@@ -72,6 +73,8 @@ def runner(name: str, *, timeout: float | None = None) -> Runner:
     kind, _, rest = name.partition(":")
     if kind == "reference" and rest:
         return _reference(rest)
+    if kind == "torch" and rest in ("bfloat16", "float16"):
+        return _torch(rest)
     if kind == "faulty":
         from trlm_lab.backends.faulty import FaultyRunner
 

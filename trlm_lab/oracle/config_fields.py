@@ -8,6 +8,7 @@ does not declare (Qwen2, OLMo 2 and Phi-3 read a `head_dim` that a file has); th
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,4 +69,4 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 def _owner(kind: type, name: str) -> str:
     """The most derived class that annotates the field."""
-    return next(c.__name__ for c in kind.__mro__ if name in c.__dict__.get("__annotations__", {}))
+    return next(c.__name__ for c in kind.__mro__ if name in inspect.get_annotations(c))

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from trlm_lab.base import canon
 from trlm_lab.base.case_rules import check_case, check_decoding
 from trlm_lab.base.model_parts import ladder_of
-from trlm_lab.base.names import parse_checkpoint
 from trlm_lab.base.records import Case, EngineIdentity, Observation
 from trlm_lab.errors import CaptureError, TrlmError, UsageError
 from trlm_lab.ops.top_k import top_k
 from trlm_lab.oracle.attention_watch import AttentionWatch
+from trlm_lab.oracle.case_inputs import Sink, first_tokens, input_tensors, padded_batch
 from trlm_lab.oracle.defaults import effective_config, source_defaults
 from trlm_lab.oracle.environment import environment_record
 from trlm_lab.oracle.families import FAMILIES
@@ -27,8 +27,6 @@ from trlm_lab.oracle.inversion import generate
 from trlm_lab.oracle.loading import load_model
 from trlm_lab.oracle.runner import PROFILES
 from trlm_lab.oracle.settings import pinned_thread
-
-Sink = Callable[[Observation], None]
 
 
 class _SinkFailed(BaseException):
@@ -132,25 +130,19 @@ class TorchSession:
         yield Observation("generated", np.array(generated, dtype=np.int64))
 
     def run_beside(self, case: Case) -> Iterator[Observation]:
-        """As `run`, in a batch of two: the case is padded with hidden tokens, and a longer one of
-        the same tokens (as long as the context allows) stands beside it. What is yielded is of the
-        case alone.
+        """As `run`, in a batch of two: the case is padded with hidden tokens, and a longer one
+        stands beside it. What is yielded is of the case alone.
         """
-        alone, tokens = self._inputs(case), len(case.token_ids)
-        wide = min(2 * tokens, self._config.max_position_embeddings)
-        longer = input_tensors(Case(case.case_id, (case.token_ids * 2)[:wide]))
-        padding = {name: torch.zeros((1, wide - tokens), dtype=torch.int64) for name in alone}
-        padding["position_ids"] = longer["position_ids"][:, tokens:]
-        inputs = {
-            name: torch.cat([torch.cat([alone[name], padding[name]], dim=1), longer[name]])
-            for name in alone
-        }
+        self._inputs(case)
+        inputs = padded_batch(case, self._config.max_position_embeddings)
+        tokens = len(case.token_ids)
 
         def produce(sink: Sink) -> None:
-            self._capture(case, lambda: self._watched_forward(inputs, _cut(tokens, sink)))
+            alone = first_tokens(tokens, sink)
+            self._capture(case, lambda: self._watched_forward(inputs, alone))
 
         yield from _given(case)
-        yield from _with_top_k(generate(produce))
+        yield from _with_top_k(generate(produce, _bytes_of))
 
     def plain_logits(self, case: Case) -> NDArray[np.float32]:
         """Logits (T, V) of a forward pass without any hook, computed in the calling thread.
@@ -169,7 +161,8 @@ class TorchSession:
     def _inputs(self, case: Case) -> dict[str, torch.Tensor]:
         if self._model is None:
             raise UsageError(where=f"case {case.case_id}", detail="the session is closed")
-        check_case(case, self._config.vocab_size, self._config.max_position_embeddings)
+        c = self._config
+        check_case(case, c.vocab_size, c.max_position_embeddings, c.sliding_window)
         return input_tensors(case)
 
     def _capture(self, case: Case, forward: Callable[[], object]) -> None:

@@ -60,11 +60,12 @@ def _standing(
         return Standing(condition.name, condition.what, reason, ())
     try:
         spread = _spread(model_dir, cases, condition, baseline)
-    except OracleModelError as error:
+    except OracleModelError:
         # The baseline ran, so it is this condition that the source refuses: Gemma 2 has no sdpa.
         if condition.attention == "eager":
             raise
-        return Standing(condition.name, condition.what, error.detail, ())
+        reason = f"the source runs no {condition.attention} attention for this family"
+        return Standing(condition.name, condition.what, reason, ())
     return Standing(condition.name, condition.what, "", spread)
 
 

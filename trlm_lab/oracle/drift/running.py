@@ -73,8 +73,8 @@ def _child(model_dir: Path, cases: list[Case], condition: Condition, scratch: Pa
 
 
 def _logits(model_dir: Path, cases: list[Case], condition: Condition) -> Iterator[Arrays]:
+    from trlm_lab.oracle.case_inputs import input_tensors
     from trlm_lab.oracle.loading import load_model
-    from trlm_lab.oracle.session import input_tensors
     from trlm_lab.oracle.settings import pinned_thread
 
     model = load_model(model_dir, attention=condition.attention)

@@ -1,0 +1,49 @@
+"""`trlm oracle drift`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trlm_lab.flows.cli.output import emit_json, emit_table
+from trlm_lab.flows.cli.runs import Json
+
+group = typer.Typer(no_args_is_help=True, help="The source framework as an engine.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    app.add_typer(group, name="oracle")
+
+
+@group.callback()
+def oracle() -> None:
+    """The source framework as an engine."""
+
+
+@group.command()
+def drift(
+    model: Annotated[Path, typer.Argument(help="Model directory.")],
+    cases: Annotated[str, typer.Option(help="Case file (trlm.process.cases.v1) or suite name.")],
+    out: Annotated[Path | None, typer.Option(help="The record to write, canonical CBOR.")] = None,
+    only: Annotated[str, typer.Option(help="Conditions, comma-separated; all without it.")] = "",
+    json: Json = False,
+) -> int:
+    """How far the oracle moves by itself; exits with 1 if the same run gives other bits."""
+    from trlm_lab.base.output_file import require_output
+    from trlm_lab.flows.oracle_drift import drift_rows, oracle_drift, write_drift
+    from trlm_lab.flows.progress import Board
+
+    if out is not None:
+        require_output(out)
+    with Board() as board:
+        found = oracle_drift(model, cases, [name for name in only.split(",") if name], board)
+    if out is not None:
+        write_drift(found, out)
+    if json:
+        emit_json({"record_id": found.record_id, "repeats": found.repeats, **found.to_map()})
+    else:
+        emit_table(drift_rows(found))
+    return 0 if found.repeats else 1
