@@ -41,6 +41,8 @@ def test_the_same_inputs_replace_their_earlier_result(request_here: ExecRequest)
     execute_backend(request_here, QUIET)
     assert listing(request_here.out) == ["a.safetensors", "b.safetensors", "report.json"]
     assert SafetensorsTrace(request_here.out).trace_id == first
+    probe = json.loads((request_here.out / "report.json").read_bytes())["probe"]
+    assert probe["one_token"]["order"] == "ascending"
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from trlm_lab.flows.execution import prepare
 from trlm_lab.flows.leftovers import aside
 from trlm_lab.flows.licensing import licence_state
 from trlm_lab.flows.packing import pack_artifact
+from trlm_lab.flows.probing import probed
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
 from trlm_lab.flows.reviewed_source import Settled, read_reviewed
@@ -121,7 +122,7 @@ def _run(
                     raise
                 refused.append(case.case_id)
             meter.advance(len(case.token_ids))
-        return session.identity, refused
+        return probed(engine, session.identity), refused
 
 
 def _observer(session: Session, steps: int) -> Callable[[Case], Iterator[Observation]]:

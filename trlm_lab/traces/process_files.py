@@ -173,6 +173,8 @@ def write_process_report(
         "version": identity.version,
         "profile": identity.profile,
     }
+    if "probe" in identity.details:
+        report["probe"] = identity.details["probe"]
     refused = list(not_supported)
     if refused:
         report["not_supported"] = refused
