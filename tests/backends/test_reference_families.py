@@ -99,11 +99,17 @@ def test_a_sliding_layer_sees_its_window_and_a_full_one_everything() -> None:
         assert ((seen[f"layers.{layer}.attn_probs"] > 0) == visible).all()
 
 
-def test_a_window_of_padding_alone_is_the_error_of_a_row_without_keys() -> None:
-    case = Case("gap", CASE.token_ids, attention_mask=(1, 0, 0, 0, 1))
-    assert run(family_model("llama"), case)["logits"].shape == (5, 67)
-    with pytest.raises(AllKeysMaskedError):
-        run(family_model("mistral"), case)
+def test_a_window_of_padding_alone_is_refused_before_anything_runs() -> None:
+    near = Case("near", CASE.token_ids, attention_mask=(1, 0, 0, 1, 0))
+    gap = Case("gap", CASE.token_ids, attention_mask=(1, 0, 0, 0, 1))
+    assert run(family_model("llama"), gap)["logits"].shape == (5, 67)
+    assert run(family_model("mistral"), near)["logits"].shape == (5, 67)
+    with pytest.raises(AllKeysMaskedError, match=r"gap: attention_mask\[3\]"):
+        run(family_model("mistral"), gap)
+    session = ReferenceRunner().start(family_model("mistral"))
+    cache, keep = session.new_cache(), gap.attention_mask
+    with pytest.raises(AllKeysMaskedError, match="softmax"):
+        observed(session.advance(cache, np.array(gap.token_ids), keep=keep))
 
 
 def test_learned_positions_are_those_of_the_case() -> None:

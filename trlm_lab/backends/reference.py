@@ -130,6 +130,12 @@ class ReferenceSession:
         """The configuration in force."""
         return self.forward.config
 
+    @property
+    def _limits(self) -> tuple[int, int, int | None]:
+        """What bounds a case: vocabulary, context, window."""
+        c = self.config
+        return c.vocab_size, c.max_position_embeddings, c.sliding_window
+
     def run(self, case: Case) -> Iterator[Observation]:
         """`token_ids` (and positions and mask, where the case gives them), then the checkpoints.
 
@@ -137,7 +143,7 @@ class ReferenceSession:
             TokenRangeError, ContextLengthError, PositionRangeError, MaskValueError,
             AllKeysMaskedError: as `base.case_rules.check_case`.
         """
-        check_case(case, self.config.vocab_size, self.config.max_position_embeddings)
+        check_case(case, *self._limits)
         yield from _inputs(case)
         yield from self.prefill(case, self.new_cache())
 
@@ -155,8 +161,7 @@ class ReferenceSession:
         The greedy token is the lowest id among the largest logits. Raises as `run`, and where the
         steps outgrow the context.
         """
-        limit = self.config.max_position_embeddings
-        check_decoding(case, decode_steps, self.config.vocab_size, limit)
+        check_decoding(case, decode_steps, *self._limits)
         yield from _inputs(case)
         cache = self.new_cache()
         last = yield from self._greedy(self.prefill(case, cache))

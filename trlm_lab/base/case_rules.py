@@ -18,34 +18,38 @@ from trlm_lab.errors import (
 PINNED_POSITIONS: Final = 1 << 20
 
 
-def check_case(case: Case, vocab: int, context: int | None) -> None:
+def check_case(case: Case, vocab: int, context: int | None, window: int | None = None) -> None:
     """Refuse a case that a model of `vocab` ids and `context` positions cannot be asked.
 
-    A `context` of None means that the model's files declare none.
+    A `context` of None means that the model's files declare none; `window` is what a query of a
+    sliding layer sees, None where no layer slides or the caller cannot know.
 
     Raises:
         TokenRangeError: a token outside the vocabulary.
         ContextLengthError: more tokens than the context.
         PositionRangeError: a negative position, or one at or beyond the context.
         MaskValueError: a mask entry other than 0 and 1.
-        AllKeysMaskedError: the first key is hidden, so that the first query sees none.
+        AllKeysMaskedError: a query sees no key: the first, where its own is hidden, or one whose
+            window holds hidden keys only.
     """
     where = f"case {case.case_id}"
     check_tokens(case.token_ids, vocab, where)
     if context is not None and len(case.token_ids) > context:
         raise ContextLengthError(where=where, tokens=len(case.token_ids), limit=context)
     check_positions(case.position_ids or (), context, where)
-    _check_mask(case.attention_mask or (1,), where)
+    _check_mask(case.attention_mask or (1,), where, window)
 
 
-def check_decoding(case: Case, steps: int, vocab: int, context: int | None) -> None:
+def check_decoding(
+    case: Case, steps: int, vocab: int, context: int | None, window: int | None = None
+) -> None:
     """Refuse a case that, with `steps` greedy tokens behind it, outgrows the model.
 
     Raises:
         ContextLengthError, PositionRangeError: the steps end beyond the context.
         Refused: as `check_case`.
     """
-    check_case(case, vocab, context)
+    check_case(case, vocab, context, window)
     where, tokens = f"case {case.case_id}", len(case.token_ids) + steps
     if context is not None and tokens > context:
         raise ContextLengthError(where=where, tokens=tokens, limit=context)
@@ -70,11 +74,13 @@ def check_positions(positions: Sequence[int], context: int | None, where: str) -
             raise PositionRangeError(where=place, position=int(position), index=index, limit=limit)
 
 
-def _check_mask(mask: Sequence[int], where: str) -> None:
+def _check_mask(mask: Sequence[int], where: str, window: int | None) -> None:
     for index, bit in enumerate(mask):
         if bit not in (0, 1):
             place = f"{where}: attention_mask[{index}]"
             raise MaskValueError(where=place, value=bit, index=index)
-    # Causality makes the first query the one with the fewest keys.
-    if mask[0] == 0:
-        raise AllKeysMaskedError(where=f"{where}: attention_mask[0]", row=0)
+    last = None  # the nearest visible key; causality makes it one at or before the query
+    for index, bit in enumerate(mask):
+        last = index if bit else last
+        if last is None or (window is not None and index - last >= window):
+            raise AllKeysMaskedError(where=f"{where}: attention_mask[{index}]", row=index)

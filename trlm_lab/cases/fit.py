@@ -14,4 +14,5 @@ def require_fit(suite: CaseSuite, config: EffectiveConfig) -> None:
         AllKeysMaskedError: as `base.case_rules.check_case`; `where` names the case and the index.
     """
     for case in suite.cases:
-        check_case(case, config.vocab_size, config.max_position_embeddings)
+        limits = (config.vocab_size, config.max_position_embeddings, config.sliding_window)
+        check_case(case, *limits)
