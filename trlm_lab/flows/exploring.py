@@ -1,7 +1,7 @@
 """What a reader looks at beyond the verdicts: weights, channels, attention, the logit lens.
 
 Nothing here is judged or claimed: these rows show what kind of model the verdicts speak about.
-Plain float32 NumPy; the exact profiles are the engines' business.
+The exact profiles are the engines' business.
 """
 
 from __future__ import annotations
@@ -11,10 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trlm_lab.backends.profiles import evaluation_profile
 from trlm_lab.backends.safetensors_weights import model_dir_tensors
 from trlm_lab.backends.source_weights import model_weights
-from trlm_lab.base.model_parts import EMBEDDING, FINAL_NORM, HEAD, layer_tensors
-from trlm_lab.base.records import Case
+from trlm_lab.base.model_parts import (
+    FINAL_NORM,
+    FINAL_NORM_BIAS,
+    HEAD,
+    has_bias,
+    layer_tensors,
+)
+from trlm_lab.base.records import Case, EffectiveConfig
+from trlm_lab.ops.layer_norm import layer_norm
+from trlm_lab.ops.matmul import RowBlocks, matmul
+from trlm_lab.ops.rms_norm import rms_norm, unit_offset
+from trlm_lab.ops.softcap import softcap
 
 if TYPE_CHECKING:
     from trlm_lab.flows.run import Run
@@ -119,15 +130,13 @@ def lens_rows(run: Run, label: str, case: Case, *, last: int = 12) -> list[dict[
     by nostalgebraist, "interpreting GPT: the logit lens" (2020); nothing is judged by it.
     """
     view, config = run.trace("torch", label), run.described.config
-    tensors = model_dir_tensors(run.model_dirs[label])
-    head = tensors.get(HEAD, tensors[EMBEDDING])
-    matrix = np.asarray(head[0 : head.shape[0]], dtype=np.float32)
-    norm = np.asarray(tensors[FINAL_NORM][0 : config.hidden_size], dtype=np.float32)
+    root = run.model_dirs[label]
+    weights = model_weights(config, model_dir_tensors(root), str(root))
     rows: list[dict[str, Any]] = []
     start = max(0, len(case.token_ids) - last)
     for layer in range(config.num_hidden_layers):
         stream = view.read(case.case_id, f"layers.{layer}.output")[start:]
-        ids, shares = _likeliest(stream, norm, config.norm_eps, matrix)
+        ids, shares = _likeliest(config, weights, stream)
         rows += [
             {"layer": layer, "position": start + i, "token_id": int(t), "probability": float(p)}
             for i, (t, p) in enumerate(zip(ids, shares, strict=True))
@@ -140,12 +149,20 @@ def lens_rows(run: Run, label: str, case: Case, *, last: int = 12) -> list[dict[
 
 
 def _likeliest(
-    stream: F32, weight: F32, eps: float, head: F32
+    config: EffectiveConfig, weights: dict[str, RowBlocks], stream: F32
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    mean = np.mean(np.square(stream), axis=-1, keepdims=True)
-    logits = (stream / np.sqrt(mean + np.float32(eps)) * weight) @ head.T
-    top = logits.max(axis=-1)
-    share = 1.0 / np.exp((logits - top[:, None]).astype(np.float64)).sum(axis=-1)
+    arithmetic = evaluation_profile("f64-reference").arithmetic()
+    weight = np.asarray(weights[FINAL_NORM][:])
+    if has_bias(config, "final_norm"):
+        bias = weights[FINAL_NORM_BIAS][:]
+        normed = layer_norm(stream, weight, bias, config.norm_eps, arithmetic)
+    else:
+        factor = unit_offset(weight, arithmetic) if config.norm_unit_offset else weight
+        normed = rms_norm(stream, factor, config.norm_eps, arithmetic)
+    logits = matmul(normed, weights[HEAD], arithmetic)
+    if config.final_logit_softcapping is not None:
+        logits = softcap(logits, config.final_logit_softcapping, arithmetic)
+    share = 1.0 / np.exp(logits - logits.max(axis=-1, keepdims=True)).sum(axis=-1)
     return logits.argmax(axis=-1), share
 
 
