@@ -1,4 +1,4 @@
-//! Reference runtime for `.slm` artifacts of the llama family.
+//! Reference runtime for `.slm` artifacts: decoders of any effective configuration.
 //!
 //! It reads a container in place, runs the evaluation profile `scalar-f32-v1` and exposes every
 //! checkpoint of the forward pass, layer by layer. One source builds the native library and the

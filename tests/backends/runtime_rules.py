@@ -154,7 +154,7 @@ RULES: list[tuple[str, str, Edit]] = [
     ("UNKNOWN_NUMBER", "dtype 8", tensor(NORM, 6, "H", 8)),
     ("UNKNOWN_NUMBER", "layout", tensor(NORM, 8, "H", 4)),
     ("UNKNOWN_NUMBER", "scale encoding", tensor(NORM, 10, "H", 4)),
-    ("UNKNOWN_NUMBER", "role", tensor(NORM, 4, "H", 13)),
+    ("UNKNOWN_NUMBER", "role", tensor(NORM, 4, "H", 28)),
     ("UNKNOWN_NUMBER", "shard kind", table(SHARD_TABLE, 4, "H", 3)),
     ("UNSUPPORTED", "f16", tensor(NORM, 6, "H", 2)),
     ("UNSUPPORTED", "sparse residual", tensor(NORM, 8, "H", 2)),

@@ -8,7 +8,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from trlm_lab.errors import RuntimeMemoryError, RuntimeRefusedError, TrlmError
+from trlm_lab.errors import (
+    AllKeysMaskedError,
+    RuntimeMemoryError,
+    RuntimeRefusedError,
+    TrlmError,
+)
 
 ABI_VERSION = 1
 APPEND = 1
@@ -141,3 +146,9 @@ def last_error(host: Host) -> TrlmError:
     if number == OUT_OF_MEMORY:
         return RuntimeMemoryError(where=place, detail=detail)
     return RuntimeRefusedError(where=place, error_name=name, number=number, detail=detail)
+
+
+def all_keys_masked(place: str) -> AllKeysMaskedError:
+    """NO_VISIBLE_KEY of a case, whose place ends in `mask[t]`: the first query that sees no key."""
+    row = int(place.rpartition("mask[")[2].removesuffix("]"))
+    return AllKeysMaskedError(where=f"attention_mask[{row}]", row=row)

@@ -14,16 +14,12 @@ from trlm_lab.backends.abi_host import (
     NO_VISIBLE_KEY,
     Host,
     Scratch,
+    all_keys_masked,
     last_error,
 )
 from trlm_lab.base.case_rules import check_case, check_decoding, check_positions, check_tokens
 from trlm_lab.base.records import Case, EngineIdentity, Observation
-from trlm_lab.errors import (
-    AllKeysMaskedError,
-    ContextLengthError,
-    SessionBusyError,
-    TrlmError,
-)
+from trlm_lab.errors import ContextLengthError, SessionBusyError, TrlmError
 
 #: Entries of `logits.topk_*`, or the vocabulary where it is smaller.
 TOP_K = 64
@@ -178,10 +174,7 @@ class AbiSession:
             tokens, limit = self.cached + len(token_ids), self.info(MAX_POSITIONS)
             return ContextLengthError(where="case", tokens=tokens, limit=limit)
         if number == NO_VISIBLE_KEY:
-            # The place is `mask[t]`: the first query of the case that sees no key.
-            place = str(last_error(self.host).where)
-            row = int(place.removeprefix("mask[").removesuffix("]"))
-            return AllKeysMaskedError(where=f"attention_mask[{row}]", row=row)
+            return all_keys_masked(str(last_error(self.host).where))
         return last_error(self.host)
 
     def _step(self, turn: int) -> bool:

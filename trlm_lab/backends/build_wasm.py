@@ -74,6 +74,8 @@ def build(features: tuple[str, ...] = ()) -> tuple[bytes, WasmRecord]:
         CompilerMissingError, NativeBuildError.
     """
     compiler, linker = toolchain()
+    # Before the compiler reads them: an edit meanwhile then shows as a record of other sources.
+    sources = sources_sha256()
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / MODULE.name
         chosen = [part for name in features for part in ("--cfg", f'feature="{name}"')]
@@ -91,7 +93,7 @@ def build(features: tuple[str, ...] = ()) -> tuple[bytes, WasmRecord]:
         compiler=compiler_version(compiler),
         linker=linker,
         flags=flags,
-        sources_sha256=sources_sha256(),
+        sources_sha256=sources,
     )
     return data, record
 

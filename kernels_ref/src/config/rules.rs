@@ -65,7 +65,7 @@ pub fn rope(fields: &Fields) -> Result<Option<Rope>> {
 }
 
 fn no_rope(fields: &Fields) -> Result<()> {
-    ensure(fields.rope_theta == 0.0, || broken("rope_theta", "is not 0 without rotation"))?;
+    ensure(fields.rope_theta.to_bits() == 0, || broken("rope_theta", "is not 0 without rotation"))?;
     let empty = fields.rope_inv_freq.is_empty() && fields.rope_local_inv_freq.is_empty();
     ensure(empty, || broken("rope_inv_freq", "frequencies without rotation"))?;
     ensure(fields.rope_attention_factor == 1.0, || {

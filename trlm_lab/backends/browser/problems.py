@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trlm_lab.backends.abi_host import OUT_OF_MEMORY
+from trlm_lab.backends.abi_host import NO_VISIBLE_KEY, OUT_OF_MEMORY, all_keys_masked
 from trlm_lab.errors import (
     BrowserPageError,
     RuntimeMemoryError,
@@ -21,4 +21,6 @@ def error_of(problem: dict[str, Any]) -> TrlmError:
         return BrowserPageError(where=where, detail=f"{name}: {detail}")
     if number == OUT_OF_MEMORY:
         return RuntimeMemoryError(where=where, detail=detail)
+    if number == NO_VISIBLE_KEY:
+        return all_keys_masked(where)
     return RuntimeRefusedError(where=where, error_name=name, number=number, detail=detail)
