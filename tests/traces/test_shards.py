@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ import zarr
 from trlm_lab.base.names import LAYER_CHECKPOINTS
 from trlm_lab.base.records import Case, EngineIdentity, Observation
 from trlm_lab.errors import TraceCorruptError
-from trlm_lab.traces import TraceStore, TraceWriter, shards
+from trlm_lab.traces import TraceStore, TraceWriter, layout, shards
 from trlm_lab.traces.shards import Cut, crc32c
 
 Streams = Callable[..., list[Observation]]
@@ -24,6 +24,15 @@ def test_the_checksum_is_the_standards() -> None:
     assert crc32c(bytes(range(32))) == 0x46DD794E
 
 
+@pytest.fixture
+def limit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """The bytes that a file may have."""
+    layout._cut.cache_clear()
+    monkeypatch.setattr(shards, "SHARD_BYTES", request.param)
+    yield request.param
+    layout._cut.cache_clear()
+
+
 def _observations(shape: tuple[int, ...], layers: list[int]) -> list[Observation]:
     rng = np.random.default_rng(len(layers))
     ids = np.arange(shape[0], dtype=np.int64)
@@ -31,18 +40,16 @@ def _observations(shape: tuple[int, ...], layers: list[int]) -> list[Observation
     return [Observation("token_ids", ids), *made]
 
 
-@pytest.mark.parametrize("limit", [1, 100, 192, 216, 700, 10**9])
+@pytest.mark.parametrize("limit", [1, 100, 192, 216, 700, 10**9], indirect=True)
 @pytest.mark.parametrize("rows", [1, 7, 8])
 @pytest.mark.parametrize("layers", [[0], [0, 1, 2, 3, 4], [1, 4], [3, 0, 2]])
 def test_zarr_reads_what_was_written(
     tmp_path: Path,
     identity: EngineIdentity,
-    monkeypatch: pytest.MonkeyPatch,
     limit: int,
     rows: int,
     layers: list[int],
 ) -> None:
-    monkeypatch.setattr(shards, "SHARD_BYTES", limit)
     case, shape = Case("c", tuple(range(rows))), (rows, 6)
     stream = _observations(shape, layers)
     TraceWriter(tmp_path / "t", identity, {}).write_case(case, stream)

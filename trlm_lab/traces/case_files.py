@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ class CaseFiles:
         self._place = root / case_id
         self._growing = root / f"{TEMPORARY}{case_id}"
         self._replaced = root / f"{TEMPORARY}{case_id}.replaced"
+        self._open: dict[str, tuple[str, BinaryIO]] = {}
 
     def __enter__(self) -> CaseFiles:
         removed(self._growing)
@@ -38,6 +39,7 @@ class CaseFiles:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self._close()
         removed(self._growing)
         removed(self._replaced)
 
@@ -47,32 +49,47 @@ class CaseFiles:
         raw = little.reshape(-1).view(np.uint8).data
         digest = ArrayDigest(name, values.dtype.name, values.shape, canon.sha256_hex(raw))
         for file, part in segments_of(digest):
-            path = self._growing / file
-            path.parent.mkdir(exist_ok=True)
-            _write_at(path, part.offset, raw[part.begin : part.end])
+            self._write(file, part.offset, raw[part.begin : part.end])
         return digest
+
+    def _write(self, file: Path, offset: int, data: bytes | memoryview) -> None:
+        """Write into a file of an array; the one written last stays open, one for each array."""
+        array, name = file.parts
+        held = self._open.get(array)
+        if held is None or held[0] != name:
+            held = self._open[array] = name, self._opened(file, held)
+        stream = held[1]
+        stream.seek(offset)
+        left = memoryview(data)
+        while left:
+            left = left[stream.write(left) :]
+
+    def _opened(self, file: Path, before: tuple[str, BinaryIO] | None) -> BinaryIO:
+        if before is None:
+            (self._growing / file).parent.mkdir()
+        else:
+            before[1].close()
+        handle = os.open(self._growing / file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        return os.fdopen(handle, "wb", buffering=0)
+
+    def _close(self) -> None:
+        for _, stream in self._open.values():
+            stream.close()
+        self._open.clear()
 
     def complete(self, stored: StoredCase) -> None:
         """Write what follows from the digests: indexes and documents, that of the case last."""
         for array in stored_arrays(stored.trace.arrays):
             for file in array.files():
                 if file.index:
-                    _write_at(self._growing / array.name / file.name, file.data, file.index)
+                    self._write(Path(array.name) / file.name, file.data, file.index)
+        self._close()
         for name, document in array_documents(stored).items():
             (self._growing / name / DOCUMENT).write_bytes(to_bytes(document))
         write_atomically(self._growing / DOCUMENT, to_bytes(case_document(stored)))
         if self._place.exists():
             self._place.rename(self._replaced)
         self._growing.rename(self._place)
-
-
-def _write_at(path: Path, offset: int, data: bytes | memoryview) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    with os.fdopen(handle, "wb", buffering=0) as stream:
-        stream.seek(offset)
-        left = memoryview(data)
-        while left:
-            left = left[stream.write(left) :]
 
 
 def removed(path: Path) -> None:

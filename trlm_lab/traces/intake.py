@@ -1,6 +1,7 @@
 """The one door through which observations enter a trace: checked, hashed once, put in order.
 
-Hashing (and storing) runs in a background thread, so that it overlaps with the engine.
+Of a stream, hashing and storing run in a background thread and overlap with the engine. An engine
+that lends its own arrays waits instead: there is nothing to copy, and no lock to fight over.
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ from trlm_lab.traces.places import place_of, stands_for, trace_order
 WAITING = 24
 WAITING_BYTES = 64_000_000
 
+#: What is done with an observation, and what comes of it.
+Work = Callable[[Observation], Sequence[ArrayDigest]]
+#: An engine's pass over a case that lends each observation to a sink and waits for it.
+Push = Callable[[Callable[[Observation], None]], None]
+
 
 class Extents:
     """The sizes that one case gives to the axis letters; every array must agree with them."""
@@ -53,27 +59,43 @@ class Extents:
                 raise ObservationError(where=name, detail=detail)
 
 
-def admitted(case: Case, observations: Iterable[Observation]) -> Iterator[Observation]:
-    """Pass observations on, checked: ids first, known names, once each, agreeing shapes.
+class Intake:
+    """The rules of a stream: ids first, known names, once each, agreeing shapes.
 
     Ids other than the case's are what the engine says it ran; judging them is not done here.
-
-    Raises:
-        ObservationError: the engine broke one of these rules.
     """
-    extents, seen = Extents(len(case.token_ids)), set[str]()
-    for observation in observations:
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._extents = Extents(len(case.token_ids))
+        self._seen: set[str] = set()
+
+    def admit(self, observation: Observation) -> None:
+        """Raise ObservationError where the engine broke one of the rules."""
         name = observation.name
-        if not seen:
-            _check_token_ids(case, observation)
-        if name in seen:
-            raise ObservationError(where=f"{case.case_id}/{name}", detail="the same name twice")
-        extents.admit(name, observation.values.shape)
-        seen.add(name)
+        if not self._seen:
+            _check_token_ids(self._case, observation)
+        if name in self._seen:
+            where = f"{self._case.case_id}/{name}"
+            raise ObservationError(where=where, detail="the same name twice")
+        self._extents.admit(name, observation.values.shape)
+        self._seen.add(name)
+
+    def end(self) -> None:
+        """Raise ObservationError where nothing came."""
+        if not self._seen:
+            raise ObservationError(where=self._case.case_id, detail="nothing at all")
+
+
+def admitted(case: Case, observations: Iterable[Observation]) -> Iterator[Observation]:
+    """Pass observations on, checked. Raises ObservationError: see `Intake`."""
+    intake = Intake(case)
+    for observation in observations:
+        intake.admit(observation)
         yield observation
+        # Else it would live until the next one is there.
         del observation
-    if not seen:
-        raise ObservationError(where=case.case_id, detail="nothing at all")
+    intake.end()
 
 
 def _check_token_ids(case: Case, first: Observation) -> None:
@@ -84,11 +106,24 @@ def _check_token_ids(case: Case, first: Observation) -> None:
         raise ObservationError(where=where, detail=f"dtype {first.values.dtype}, not int64")
 
 
-def digest_stream(
-    case: Case,
-    observations: Iterable[Observation],
-    work: Callable[[Observation], Sequence[ArrayDigest]],
-) -> CaseTrace:
+def digest_pushed(case: Case, push: Push, work: Work) -> CaseTrace:
+    """Run `work` on each observation while it is lent, in the thread of the engine.
+
+    Raises:
+        ObservationError: the engine broke a rule of `Intake`.
+    """
+    intake, digests = Intake(case), list[ArrayDigest]()
+
+    def sink(observation: Observation) -> None:
+        intake.admit(observation)
+        digests.extend(work(observation))
+
+    push(sink)
+    intake.end()
+    return CaseTrace(case.case_id, case.digest, in_trace_order(digests))
+
+
+def digest_stream(case: Case, observations: Iterable[Observation], work: Work) -> CaseTrace:
     """Run `work` on each admitted observation in a background thread and collect the digests.
 
     A generator that is left early (by an error on either side) is closed.
@@ -101,7 +136,6 @@ def digest_stream(
                 while _is_full(waiting, observation.values.nbytes):
                     digests.extend(waiting.popleft()[1].result())
                 waiting.append((observation.values.nbytes, pool.submit(work, observation)))
-                # Else the array would live until the next one is there.
                 del observation
             for _, future in waiting:
                 digests.extend(future.result())

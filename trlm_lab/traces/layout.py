@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,12 @@ from trlm_lab.traces.shards import Cut, Segment, ShardFile
 
 def cut_of(name: str, dtype: str, shape: tuple[int, ...]) -> Cut:
     """How the array `name` is cut. Raises ObservationError."""
-    return Cut(shape, np.dtype(dtype).itemsize, place_of(name).layer is not None)
+    return _cut(shape, dtype, place_of(name).layer is not None)
+
+
+@lru_cache(maxsize=256)
+def _cut(shape: tuple[int, ...], dtype: str, stacked: bool) -> Cut:
+    return Cut(shape, np.dtype(dtype).itemsize, stacked)
 
 
 def segments_of(digest: ArrayDigest) -> list[tuple[Path, Segment]]:

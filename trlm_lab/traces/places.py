@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from trlm_lab.base.names import (
@@ -60,6 +61,7 @@ class Place:
         return axes if self.layer is None else ("L", *axes)
 
 
+@lru_cache(maxsize=4096)
 def place_of(name: str) -> Place:
     """Where the array `name` is stored.
 

@@ -1,15 +1,16 @@
 """Thirteen figures that stand for a whole array, in float64, with sums in a declared order.
 
 Every figure but the first three is of the finite entries, in flat C order. The order of the three
-sums: entry i belongs to lane i mod 4096; each lane adds its entries in ascending order from +0.0;
-then lanes are added by halves (lane j and lane j + 2048, then j + 1024, down to 1). Entries are
-widened to float64 first, in which their squares are exact. `std` is that of the whole population,
+sums: entry i belongs to lane i mod 1024; each lane adds its entries in ascending order from +0.0,
+then the lanes are added in ascending order. Entries are widened to float64 first, in which their
+squares are exact. `std` is that of the whole population,
 sqrt(max(0, sum_squares / n - mean * mean)); it loses digits where |mean| is far above it.
 """
 
 from __future__ import annotations
 
 import math
+import threading
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,24 @@ FIGURES: tuple[str, ...] = (
     "count", "nonfinite", "zeros", "min", "max", "argmin", "argmax", "absmax",
     "sum", "sum_squares", "sum_abs", "mean", "std",
 )  # fmt: skip
-LANES = 4096
+LANES = 1024
 #: Rows of lanes taken at a time: as many as stay in a core's cache.
-_ROWS = 16
+_ROWS = 64
+
+
+class _Scratch(threading.local):
+    """Memory that a thread uses again: to fetch it anew costs as much as a small array."""
+
+    wide: NDArray[np.float64] | None = None
+
+
+_SCRATCH = _Scratch()
+
+
+def _wide_rows() -> NDArray[np.float64]:
+    if _SCRATCH.wide is None:
+        _SCRATCH.wide = np.empty((_ROWS + 1, LANES))
+    return _SCRATCH.wide
 
 
 class _Figures:
@@ -35,7 +51,7 @@ class _Figures:
         self.low, self.high = math.inf, -math.inf
         self.argmin = self.argmax = -1
         self._lanes = np.zeros((3, LANES))
-        self._wide = np.empty((_ROWS + 1, LANES))
+        self._wide = _wide_rows()
 
     def add(self, block: Block) -> None:
         """Take the next entries: whole rows of lanes, except at the end."""
@@ -83,7 +99,8 @@ class _Figures:
 
     def row(self) -> list[float]:
         """The figures in their order."""
-        total, absolute, squares = (_by_halves(lanes) for lanes in self._lanes)
+        # Accumulating adds one lane after the other; a sum over an axis would not promise that.
+        total, absolute, squares = np.add.accumulate(self._lanes, axis=1)[:, -1].tolist()
         finite = self.taken - self.nonfinite
         low, high = (self.low, self.high) if finite else (math.nan, math.nan)
         mean = total / finite if finite else math.nan
@@ -91,15 +108,6 @@ class _Figures:
         extremes = [low, high, self.argmin, self.argmax, max(abs(low), abs(high))]
         counts = [self.taken, self.nonfinite, self.zeros]
         return [*counts, *extremes, total, squares, absolute, mean, spread]
-
-
-def _by_halves(lanes: NDArray[np.float64]) -> float:
-    lanes = lanes.copy()
-    half = LANES // 2
-    while half:
-        lanes[:half] += lanes[half : 2 * half]
-        half //= 2
-    return float(lanes[0])
 
 
 def statistics_of(values: NDArray[Any]) -> NDArray[np.float64]:

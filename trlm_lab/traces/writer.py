@@ -13,6 +13,7 @@ from typing import Any
 
 from trlm_lab.base.blobs import write_atomically
 from trlm_lab.base.records import (
+    ArrayDigest,
     Case,
     CaseTrace,
     EngineIdentity,
@@ -29,7 +30,7 @@ from trlm_lab.traces.documents import (
     root_document,
     to_bytes,
 )
-from trlm_lab.traces.intake import digest_stream, trace_record
+from trlm_lab.traces.intake import Push, digest_pushed, digest_stream, trace_record
 from trlm_lab.traces.keeping import CaseKeeping, Keeping, meets
 from trlm_lab.traces.places import PICKED
 from trlm_lab.traces.store import TraceStore
@@ -111,10 +112,11 @@ class TraceWriter:
             return False
         return True
 
-    def write_case(self, case: Case, observations: Iterable[Observation]) -> CaseTrace:
+    def write_case(self, case: Case, observations: Iterable[Observation] | Push) -> CaseTrace:
         """Store a case as it streams; a kept case consumes nothing, a partial one starts anew.
 
-        A case that is there but holds less than is wished for is taken again with both.
+        `observations` are a stream, or a function that lends them one by one to a sink. A case that
+        is there but holds less than is wished for is taken again with both.
 
         Raises:
             ObservationError: the stream breaks a rule of `intake.admitted`.
@@ -127,11 +129,14 @@ class TraceWriter:
             return held.trace
         keeping = CaseKeeping(self._keeping, len(case.token_ids), held)
         with CaseFiles(self.path, case.case_id) as files:
-            trace = digest_stream(
-                case,
-                observations,
-                lambda seen: [files.put(*kept) for kept in keeping.kept(seen.name, seen.values)],
-            )
+
+            def work(seen: Observation) -> list[ArrayDigest]:
+                return [files.put(*kept) for kept in keeping.kept(seen.name, seen.values)]
+
+            if callable(observations):
+                trace = digest_pushed(case, observations, work)
+            else:
+                trace = digest_stream(case, observations, work)
             stored = StoredCase(case, trace, keeping.pick)
             if held:
                 _require_unchanged(held, stored)
