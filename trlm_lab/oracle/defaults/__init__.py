@@ -15,6 +15,7 @@ from trlm_lab.errors import OracleModelError
 from trlm_lab.oracle.defaults.attention import attention_rows
 from trlm_lab.oracle.defaults.blocks import block_rows
 from trlm_lab.oracle.defaults.positions import position_rows
+from trlm_lab.oracle.defaults.refused import refused
 from trlm_lab.oracle.defaults.shapes import shape_rows
 from trlm_lab.oracle.defaults.source import Source
 from trlm_lab.oracle.defaults.tokens import generation_rows, token_rows
@@ -63,9 +64,12 @@ def effective_config(found: SourceDefaults) -> EffectiveConfig:
 def _empty_model(model_dir: Path, transformers: Any, config: Any) -> Any:
     import torch
 
+    where = str(model_dir / "config.json")
+    reason = refused(config)
+    if reason:
+        raise OracleModelError(where=where, detail=reason)
     try:
         with torch.device("meta"):
             return getattr(transformers, FAMILIES[config.model_type].model_class)(config)
     except Exception as error:
-        where = str(model_dir / "config.json")
         raise OracleModelError(where=where, detail=one_line(error)) from error

@@ -8,19 +8,13 @@ from typing import Any
 from trlm_lab.oracle.defaults.shapes import head_counts
 from trlm_lab.oracle.defaults.source import Row, Source, attention_of, float32
 
-#: Switches of GPT-2 that change its attention beyond what an effective configuration says.
-_REFUSED = ("scale_attn_by_inverse_layer_idx", "reorder_and_upcast_attn", "add_cross_attention")
-
 
 def attention_rows(source: Source) -> Iterator[Row]:
     """What attention does.
 
     Raises:
-        OracleModelError: attention in both directions, or a switch that has no field.
+        OracleModelError: attention in both directions, or of several scales.
     """
-    for switch in _REFUSED:
-        if getattr(source.config, switch, False):
-            raise source.refuse(f"{switch} is set, and no effective configuration can say it")
     if not source.attention.is_causal:
         raise source.refuse("attention in both directions")
     kind = type(source.attention)

@@ -9,9 +9,6 @@ from typing import Any
 from trlm_lab.errors import CaptureError
 from trlm_lab.oracle.defaults.source import Row, Source, float32
 
-#: Kinds of frequencies that depend on the length of the text; no table of them can be stored.
-LENGTH_DEPENDENT = ("dynamic", "longrope")
-
 
 @dataclass(frozen=True)
 class Rotation:
@@ -27,7 +24,7 @@ def position_rows(source: Source) -> Iterator[Row]:
     """Context length, order of rotation and frequencies; learned positions have none.
 
     Raises:
-        OracleModelError: frequencies that depend on the length, or two factors in one model.
+        OracleModelError: two factors of cosine and sine in one model.
         CaptureError: a rotation that pairs coordinates in an unknown way.
     """
     yield from _learned(source) if hasattr(source.base, "wpe") else _rotary(source)
@@ -77,9 +74,6 @@ def _rotations(source: Source) -> tuple[Rotation, Rotation | None]:
     kinds = rotary.rope_type
     found = {}
     for layer_type, kind in (kinds if isinstance(kinds, dict) else {"": kinds}).items():
-        if kind in LENGTH_DEPENDENT:
-            detail = f"rope_type {kind!r} makes frequencies that depend on the length of the text"
-            raise source.refuse(detail)
         stem = f"{layer_type}_" if layer_type else ""
         theta = (parameters[layer_type] if layer_type else parameters)["rope_theta"]
         values = getattr(rotary, f"{stem}inv_freq").float().tolist()
