@@ -141,6 +141,21 @@ def test_a_described_directory_of_another_layout_is_read_by_its_steps(
     }
 
 
+def test_gpt2_is_read_in_both_spellings(tiny_models: Callable[[str], Path], tmp_path: Path) -> None:
+    from safetensors.numpy import load_file, save_file
+
+    root = tiny_models("gpt2")
+    config = effective_config(source_defaults(root))
+    stored = load_file(root / "model.safetensors")
+    short = {name.removeprefix("transformer."): values for name, values in stored.items()}
+    short["h.0.attn.bias"] = np.ones((1, 1, 64, 64), np.float32)
+    save_file(short, tmp_path / "model.safetensors")
+    ours, theirs = (
+        run(open_subject(Subject(model_dir=place), config)) for place in (root, tmp_path)
+    )
+    assert_same(ours, theirs)
+
+
 @pytest.mark.parametrize("family", FAMILIES[1:])
 def test_a_directory_that_nobody_described_is_refused_with_the_way_out(
     family: str, tiny_models: Callable[[str], Path]

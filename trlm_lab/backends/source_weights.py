@@ -13,7 +13,7 @@ import numpy as np
 
 from trlm_lab.base.model_parts import EMBEDDING, HEAD
 from trlm_lab.base.records import EffectiveConfig, Transform
-from trlm_lab.base.source_tensors import SourceTensor, source_tensors
+from trlm_lab.base.source_tensors import SourceTensor, stored_sources
 from trlm_lab.errors import ModelFilesError
 from trlm_lab.ops.arithmetic import Array
 from trlm_lab.ops.matmul import RowBlocks
@@ -63,9 +63,9 @@ def model_weights(
         ModelFilesError: a tensor of the source is missing or has another shape.
     """
     found: dict[str, RowBlocks] = {}
-    for tensor in source_tensors(config):
-        # The source's loader ties the head whatever the file holds.
-        if not (tensor.name == HEAD and config.tie_word_embeddings):
+    for tensor in stored_sources(config, stored):
+        # The source's loader ties the head whatever the file holds, and leaves some buffers aside.
+        if not tensor.omitted and not (tensor.name == HEAD and config.tie_word_embeddings):
             whole = _stored(tensor, stored, where)
             found |= {part.destination: _after(part.steps, whole) for part in tensor.parts}
     return {**found, HEAD: found[EMBEDDING]} if config.tie_word_embeddings else found
