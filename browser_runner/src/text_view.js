@@ -1,6 +1,7 @@
 // The part of the page where a text is typed and its tokens are shown.
 
 import { Problem } from "./problem.js";
+import { stageRows, stagesOf } from "./stages_view.js";
 
 const at = (id) => document.getElementById(id);
 const GROUNDS = 6;
@@ -39,6 +40,15 @@ function come(index, { bytes_hex: hex, text }) {
   return box;
 }
 
+/** A piece of a stage; one that is a token has its id. */
+function piece({ text, start, end, id }, index) {
+  const box = document.createElement("span");
+  box.className = `piece g${index % GROUNDS}`;
+  box.title = `${id === null ? "" : `id ${id}, `}bytes ${start} to ${end}`;
+  box.textContent = visible(text);
+  return box;
+}
+
 /** The answer of a request, or its problem thrown. */
 function whole({ result, problem }) {
   if (problem !== undefined) throw Problem.revive(problem);
@@ -64,6 +74,7 @@ export class TextView {
     this.#ask = ask;
     at("text").oninput = () => this.#update();
     at("text-special").onchange = () => this.#update();
+    at("stages").ontoggle = () => this.#update();
     at("text-use").onclick = () => onUse(this.#ids);
   }
 
@@ -101,6 +112,9 @@ export class TextView {
       at("streamed").replaceChildren(
         ...given.map((row, i) => come(i, row)), ...(rest.bytes_hex === "" ? [] : [come(null, rest)]),
       );
+      const stages = at("stages").open
+        ? stagesOf(whole(await this.#ask("traced", { text, special })).parts) : [];
+      at("stages").querySelector("tbody").replaceChildren(...stageRows(stages, piece));
       const bytes = new TextEncoder().encode(text).length;
       at("text-status").textContent = `${ids.length} tokens of ${bytes} bytes`;
     } catch (error) {

@@ -224,6 +224,23 @@ def test_a_person_types_and_sees_tokens(block_page: Page, reference: Tokenizer) 
     expect(block_page.get_by_role("button", name="Run", exact=True)).to_be_disabled()
 
 
+def test_a_person_sees_every_stage(block_page: Page, reference: Tokenizer) -> None:
+    rows = block_page.locator("#stages tbody tr")
+    text = "hello wo\u4e2d \ufeff<|end|>"
+    block_page.locator("#text").fill(text)
+    ids = reference.encode(text).ids
+    expect(block_page.locator("#pieces small")).to_have_text([str(number) for number in ids])
+    expect(rows).to_have_count(0)
+    block_page.locator("#stages summary").click()
+    stages = reference.encode(text, trace=True).stages
+    expect(rows).to_have_count(len(stages))
+    for number, stage in enumerate(stages):
+        cells = rows.nth(number).locator("td")
+        assert cells.all_text_contents()[:2] == [stage.name, stage.kind]
+        pieces = cells.nth(2).locator(".piece").all_text_contents()
+        assert pieces == [visible(piece.text) for piece in stage.pieces]
+
+
 def test_tokens_become_the_input_of_a_run(model_page: Page, reference: Tokenizer) -> None:
     model_page.locator("#text").fill("AB")
     expect(model_page.locator("#pieces small")).to_have_count(2)
