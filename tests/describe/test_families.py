@@ -15,7 +15,7 @@ from tests.tiny_models import FAMILIES as TINY
 from trlm_lab import errors
 from trlm_lab.base.model_parts import model_tensors
 from trlm_lab.base.records import SourceDefaults
-from trlm_lab.describe import check_model_directory, describe
+from trlm_lab.describe import check_model_directory, classification, describe
 from trlm_lab.describe.families import FAMILIES, GENERATION_SCHEMA
 from trlm_lab.describe.schema import FieldKind
 
@@ -100,6 +100,10 @@ def test_a_tiny_model_is_described(
     described = describe(root, supplied(family))
     config = json.loads((root / "config.json").read_bytes())
     assert {f.name for f in described.classified} == set(config)
+    signed = classification(root)
+    assert {row["key"] for row in signed["fields"]} == set(config)
+    assert all(row["reason"] for row in signed["fields"])
+    assert signed["reviewer"]
     assert described.config.hidden_size == 48
     assert [f for f in check_model_directory(root) if f["level"] == "error"] == []
     made = "+".join(t.role for t in described.tensors).split("+")

@@ -12,6 +12,9 @@ from tests.tiny_models import FAMILIES
 from trlm_lab.base.model_parts import HEAD, model_tensors
 from trlm_lab.base.records import Ledger, LedgerEntry
 from trlm_lab.errors import PackDuplicateError, PackShapeError, PackShardError
+from trlm_lab.inspector import inspect
+from trlm_lab.inspector.model import check_model
+from trlm_lab.inspector.report import Report
 from trlm_lab.pack import derive_ledger, pack_snapshot, prove_ledger, unpack
 
 Tiny = Callable[[str], Described]
@@ -52,6 +55,7 @@ def test_the_ledger_is_proved(
     artifact, ledger = pack_snapshot(tiny.root, tiny.config, quant, tmp_path / "m.slm")
     derived, findings = prove_ledger(artifact.path, tiny.root, ledger)
     assert (derived, findings) == (ledger, [])
+    assert list(inspect(artifact.path).findings) == []
 
 
 def test_a_square_matrix_is_transposed_where_the_family_says_so(
@@ -186,3 +190,24 @@ def test_half_types_return_as_they_were(tiny_described: Tiny, tmp_path: Path, fa
     artifact, ledger = pack_snapshot(tmp_path, tiny.config, "f32", tmp_path / "m.slm")
     assert "widen" in kinds(ledger, "model.norm.weight")
     assert prove_ledger(artifact.path, tmp_path, ledger)[1] == []
+
+
+#: What a configuration says otherwise, and the roles that the inspector then objects to.
+OTHER_MODELS: list[tuple[dict[str, object], set[str]]] = [
+    ({}, set()),
+    ({"attention_out_bias": False}, {"role o_proj_bias"}),
+    ({"rope_order": "half_split"}, {"role position_embedding"}),
+    ({"mlp_gated": True}, {"role gate_proj", "role gate_proj_bias"}),
+    ({"qk_norm": "head"}, {"role q_norm", "role k_norm"}),
+]
+
+
+@pytest.mark.parametrize(("changes", "roles"), OTHER_MODELS)
+def test_the_inspector_knows_the_tensors_of_a_model(
+    tiny_described: Tiny, tmp_path: Path, changes: dict[str, object], roles: set[str]
+) -> None:
+    tiny = tiny_described("gpt2")
+    artifact, _ = pack_snapshot(tiny.root, tiny.config, "f32", tmp_path / "m.slm")
+    report = Report(memoryview(b""))
+    check_model(report, tiny.config.to_map() | changes, inspect(artifact.path).tensors)
+    assert {finding.where for finding in report.findings} == roles

@@ -1,5 +1,6 @@
 """Floor 2: what a snapshot declares, whether it agrees with itself, and what is run."""
 
+from trlm_lab.describe.classification import classification
 from trlm_lab.describe.configuration import (
     Description,
     class_contradictions,
@@ -42,6 +43,7 @@ __all__ = [
     "check_tensors",
     "check_tokenizer",
     "class_contradictions",
+    "classification",
     "compare_declarations",
     "describe",
     "detect_conflicts",

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.describe import ConflictReceipt, evidence_table
+from trlm_lab.describe import ConflictReceipt, classification, evidence_table
 from trlm_lab.errors import ConflictError
 from trlm_lab.flows.acquisition import admit_source
 from trlm_lab.flows.progress import Board
@@ -15,8 +15,9 @@ from trlm_lab.flows.reviewed_source import reviewed_workspace
 
 
 def described_document(source: str, reviewed: Reviewed = NOTHING) -> dict[str, Any]:
-    """`conflicts` (the receipt), `evidence` (its table), `config`, `origins`, `framework`, and
-    `licence` (the row of the snapshot's provenance).
+    """`conflicts` (the receipt), `evidence` (its table), `config`, `origins`, `framework`,
+    `classification` (every key of `config.json`, its kind and why), and `licence` (the row of the
+    snapshot's provenance).
 
     A conflict is no error here: `config` is None then. Other faults raise as `acquire` does.
     """
@@ -33,6 +34,7 @@ def described_document(source: str, reviewed: Reviewed = NOTHING) -> dict[str, A
             "config": None,
             "origins": {},
             "framework": "",
+            "classification": None,
             "licence": None,
         }
     return {
@@ -40,6 +42,7 @@ def described_document(source: str, reviewed: Reviewed = NOTHING) -> dict[str, A
         "config": described.config.to_map(),
         "origins": {d.name: d.origin for d in described.defaults.values},
         "framework": described.defaults.framework,
+        "classification": classification(acquired.root),
         "licence": acquired.snapshot.provenance.get("licence"),
     }
 

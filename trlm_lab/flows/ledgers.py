@@ -23,7 +23,7 @@ Findings = list[dict[str, str]]
 
 def ledger_of(snapshot: str, quant: str, board: Board, reviewed: Reviewed = NOTHING) -> Packed:
     """Pack (or find packed) a source and return artifact and ledger."""
-    return _packed(snapshot, quant, board, reviewed)[1]
+    return packed_source(snapshot, quant, board, reviewed)[1]
 
 
 def ledger_of_files(artifact: Path, source: Path, board: Board) -> Ledger:
@@ -31,7 +31,10 @@ def ledger_of_files(artifact: Path, source: Path, board: Board) -> Ledger:
     return derive_ledger(artifact, source, board.report)
 
 
-def _packed(snapshot: str, quant: str, board: Board, reviewed: Reviewed) -> tuple[Path, Packed]:
+def packed_source(
+    snapshot: str, quant: str, board: Board, reviewed: Reviewed = NOTHING
+) -> tuple[Path, Packed]:
+    """Pack (or find packed) a source: its snapshot directory, and artifact with ledger."""
     with tempfile.TemporaryDirectory() as scratch:
         ws = reviewed_workspace(Path(scratch), board, reviewed)
         source, described = admit_source(ws, snapshot)
@@ -42,8 +45,8 @@ def verify_ledger(
     snapshot: str, quant: str, board: Board, reviewed: Reviewed = NOTHING
 ) -> Findings:
     """Prove the packed ledger of a source."""
-    root, packed = _packed(snapshot, quant, board, reviewed)
-    return _proved(packed.artifact.path, root, packed.ledger, board)
+    root, packed = packed_source(snapshot, quant, board, reviewed)
+    return proved(packed.artifact.path, root, packed.ledger, board)
 
 
 def verify_files(artifact: Path, source: Path, ledger: Path | None, board: Board) -> Findings:
@@ -53,10 +56,11 @@ def verify_files(artifact: Path, source: Path, ledger: Path | None, board: Board
         LedgerFileError: the file holds none.
     """
     said = read_ledger(ledger) if ledger else None
-    return _proved(artifact, source, said, board)
+    return proved(artifact, source, said, board)
 
 
-def _proved(artifact: Path, root: Path, ledger: Ledger | None, board: Board) -> Findings:
+def proved(artifact: Path, root: Path, ledger: Ledger | None, board: Board) -> Findings:
+    """Everything that is found about an artifact, its source, and a ledger that is given."""
     _, found = prove_ledger(artifact, root, ledger, board.report)
     return [*(one.to_map() for one in found), *_class_findings(artifact)]
 

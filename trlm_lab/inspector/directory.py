@@ -21,6 +21,21 @@ ROLES = (
     "mlp_norm",
     "final_norm",
     "lm_head",
+    "q_norm",
+    "k_norm",
+    "post_attn_norm",
+    "post_mlp_norm",
+    "position_embedding",
+    "q_proj_bias",
+    "k_proj_bias",
+    "v_proj_bias",
+    "o_proj_bias",
+    "gate_proj_bias",
+    "up_proj_bias",
+    "down_proj_bias",
+    "attn_norm_bias",
+    "mlp_norm_bias",
+    "final_norm_bias",
 )
 DTYPES = ("?", "f32", "f16", "bf16", "q8_r128", "q6_g64", "q5_g64", "q4_g64")
 LAYOUTS = ("dense", "alias", "sparse_residual", "external_piece_map")

@@ -5,6 +5,7 @@ from trlm_lab.plots.depth import error_by_depth
 from trlm_lab.plots.exactness import exactness_matrix
 from trlm_lab.plots.graph import receipt_graph
 from trlm_lab.plots.heatmap import layer_operator_heatmap
+from trlm_lab.plots.ledger import ledger_bytes, what_became
 from trlm_lab.plots.lens import logit_lens
 from trlm_lab.plots.result import PlotResult
 from trlm_lab.plots.ulp import ulp_histogram
@@ -16,10 +17,12 @@ __all__ = [
     "error_by_depth",
     "exactness_matrix",
     "layer_operator_heatmap",
+    "ledger_bytes",
     "logit_lens",
     "outlier_channels",
     "receipt_graph",
     "ulp_histogram",
     "uneven_channels",
     "weight_magnitudes",
+    "what_became",
 ]
