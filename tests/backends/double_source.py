@@ -81,14 +81,11 @@ class DoubleSession(TorchSession):
         with Lifted() if self.casts == "lifted" else nullcontext():
             return super()._watched_forward(*args, **kwargs)
 
-    def _copied(self, name: str, value: torch.Tensor) -> Any:
-        op, array = name.rpartition(".")[2], value.detach()[0].double().numpy()
-        if op in ("q_norm", "k_norm") and array.ndim == 2:
-            array = array.reshape(len(array), -1, self._config.head_dim)
-        elif op in self._heads_first:
-            array = array.transpose(1, 0, 2)
-        self.passes[-1][name] = np.array(array)
-        return super()._copied(name, value)
+    def _lent(self, name: str, value: torch.Tensor) -> Any:
+        with Lifted():
+            wide = super()._lent(name, value)
+        self.passes[-1][name] = np.array(wide, np.float64)
+        return wide.astype(np.float32)
 
 
 @contextmanager
