@@ -244,6 +244,8 @@ CODE_FILES = {
         "source_weights.py",
         "weights.py",
     ),
+    "base": ("model_parts.py", "source_tensors.py"),
+    "base/records": ("config.py",),
     "slm": ("planes.py", "read.py"),
 }
 
