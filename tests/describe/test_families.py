@@ -65,6 +65,30 @@ def test_what_holds_unless_said_is_the_default_of_the_class(kind: str) -> None:
             assert getattr(made, name) is value
 
 
+#: Keys of published files, beside those of the classes: what older frameworks and publishers wrote.
+PUBLISHED = {
+    "llama": "_name_or_path torch_dtype rope_theta rope_scaling rope_interleaved is_llama_config "
+    "unsloth_fixed quantization_config transformers.js_config",
+    "mistral": "_name_or_path torch_dtype rope_theta auto_map",
+    "qwen2": "torch_dtype rope_theta use_mrope rope_scaling",
+    "qwen3": "torch_dtype rope_theta rope_scaling use_mrope",
+    "gemma2": "torch_dtype hidden_act cache_implementation rope_theta sliding_window_size "
+    "_attn_implementation",
+    "gemma3_text": "torch_dtype rope_theta rope_local_base_freq rope_scaling "
+    "sliding_window_pattern _sliding_window_pattern cache_implementation",
+    "gpt2": "n_ctx task_specific_params gradient_checkpointing _num_labels id2label label2id "
+    "torch_dtype output_past",
+    "olmo2": "torch_dtype rope_theta rope_scaling _attn_implementation_autoset",
+    "phi3": "torch_dtype auto_map rope_theta rope_scaling attention_bias partial_rotary_factor "
+    "full_attn_mod interpolate_factor lm_head_bias mlp_bias",
+}
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_the_keys_of_published_files_are_classified(kind: str) -> None:
+    assert set(PUBLISHED[kind].split()) - FAMILIES[kind].schema.rules.keys() == set()
+
+
 def test_every_field_of_a_generation_configuration_is_classified() -> None:
     from transformers import GenerationConfig
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,15 @@ def test_the_ledger_is_held_against_the_source(
         stream.write(bytes([last ^ 1]))
     with pytest.raises(ArtifactUnsoundError, match="LEDGER_SOURCE"):
         check_artifact(packed.artifact, packed.ledger, tmp_path)
+
+
+def test_the_ledger_is_held_to_its_rules(
+    small_source: Source, small_artifacts: dict[str, Packed]
+) -> None:
+    packed = small_artifacts["f32"]
+    fewer = replace(packed.ledger, entries=packed.ledger.entries[1:])
+    with pytest.raises(ArtifactUnsoundError, match=r"LEDGER_NO_LINEAGE model\.embed_tokens"):
+        check_artifact(packed.artifact, fewer, small_source.root)
 
 
 def write_notebook(folder: Path, code: str) -> None:

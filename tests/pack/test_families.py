@@ -8,6 +8,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from tests.pack.tiny_described import Described
+from tests.q8_decoder import decode_q8_r128
 from tests.tiny_models import FAMILIES
 from trlm_lab.base.model_parts import HEAD, model_tensors
 from trlm_lab.base.records import Ledger, LedgerEntry
@@ -16,6 +17,8 @@ from trlm_lab.inspector import inspect
 from trlm_lab.inspector.model import check_model
 from trlm_lab.inspector.report import Report
 from trlm_lab.pack import derive_ledger, pack_snapshot, prove_ledger, unpack
+from trlm_lab.pack.artifact_file import map_file
+from trlm_lab.slm.read import open_slm
 
 Tiny = Callable[[str], Described]
 
@@ -44,6 +47,25 @@ def test_f32_gives_the_source_file_back(tiny_described: Tiny, tmp_path: Path, fa
     assert all(e.probes.source == e.probes.destination for e in ledger.entries)
     assert all(a == b for e in ledger.entries for _, a, b in e.probes.elements)
     assert Ledger.from_map(ledger.to_map()) == ledger
+
+
+@pytest.mark.parametrize("family", ["gpt2", "phi3"])
+def test_q8_is_joined_and_turned_back_too(
+    tiny_described: Tiny, tmp_path: Path, family: str
+) -> None:
+    tiny = tiny_described(family)
+    artifact, ledger = pack_snapshot(tiny.root, tiny.config, "q8_r128", tmp_path / "m.slm")
+    unpack(artifact.path, tmp_path / "back.safetensors")
+    got, slm = load_file(tmp_path / "back.safetensors"), open_slm(map_file(artifact.path))
+    for one in ledger.entries:
+        whole = got[one.source_name] if one.destination_name != HEAD else None
+        tensor = slm.tensor(one.destination_name)
+        if whole is None or len(tensor.dims) == 1:
+            continue
+        turned = whole.T if one.transforms[0].kind == "transpose" else whole
+        first = next((s.parameters["first"] for s in one.transforms if s.kind == "rows"), 0)
+        want = decode_q8_r128(bytes(tensor.data), bytes(tensor.scales), tensor.rows, tensor.cols)
+        np.testing.assert_array_equal(turned[first : first + tensor.rows], want)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

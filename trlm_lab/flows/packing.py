@@ -20,6 +20,8 @@ from trlm_lab.flows.workspace import Workspace
 from trlm_lab.inspector import inspect
 from trlm_lab.inspector.inspect import Progress, silent
 from trlm_lab.pack import derive_model_dir, pack_snapshot, quant_profile
+from trlm_lab.pack.ledger_rules import rule_findings
+from trlm_lab.pack.shards import stored_tensors
 
 
 @dataclass(frozen=True)
@@ -135,13 +137,16 @@ def _receipts(
 def check_artifact(
     artifact: Artifact, ledger: Ledger, root: Path, progress: Progress = silent
 ) -> dict[str, Any]:
-    """Inspect the file, and recompute both hashes of every ledger entry from the bytes.
+    """Inspect the file, hold the ledger to its rules, and recompute both hashes of every entry.
 
     Raises:
         ArtifactUnsoundError: inspector or ledger find fault, or the file is another one.
     """
     found = inspect(artifact.path, progress)
     wrong = [str(f) for f in found.findings]
+    names = [tensor.name for tensor in found.tensors]
+    rules = rule_findings(ledger, stored_tensors(root), names)
+    wrong += [f"{f.code} {f.where}: {f.detail}" for f in rules]
     wrong += [
         f"{f['code']} {f['where']}" for f in check_ranges(ledger, root, artifact.path, progress)
     ]

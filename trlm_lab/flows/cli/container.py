@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from trlm_lab.flows.cli.output import emit_json, emit_line, emit_table
 from trlm_lab.flows.cli.reviewed import takes_reviewed
 from trlm_lab.flows.cli.runs import Json
 from trlm_lab.flows.reviewed_files import Reviewed
+
+if TYPE_CHECKING:
+    from trlm_lab.base.records import Ledger
 
 
 def register(app: typer.Typer) -> None:
@@ -137,21 +140,22 @@ def ledger(
         raise UnknownNameError(kind="action", name=action, known="show, verify")
     with Board() as board:
         if action == "show" and source:
-            return _show_ledger(ledger_of_files(Path(subject), source, board).to_map(), json)
+            return _show_ledger(ledger_of_files(Path(subject), source, board), json)
         if action == "show":
-            return _show_ledger(ledger_of(subject, quant, board, reviewed).ledger.to_map(), json)
+            return _show_ledger(ledger_of(subject, quant, board, reviewed).ledger, json)
         if source:
             return _show_proof(verify_files(Path(subject), source, ledger, board), json)
         return _show_proof(verify_ledger(subject, quant, board, reviewed), json)
 
 
-def _show_ledger(rows: dict[str, Any], json: bool) -> int:
+def _show_ledger(shown: Ledger, json: bool) -> int:
+    from trlm_lab.flows.ledger_views import source_table
+
     if json:
-        emit_json(rows)
+        emit_json(shown.to_map())
         return 0
-    keys = ("source_name", "source_shape", "transforms", "destination_name", "destination_dtype")
-    emit_table([{k: e[k] for k in keys} for e in rows["entries"]])
-    for text in rows["exceptions"]:
+    emit_table(source_table(shown))
+    for text in shown.exceptions:
         emit_line(text)
     return 0
 
