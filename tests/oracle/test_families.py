@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from trlm_lab.oracle.session import TorchSession
 
 Arrays = dict[str, NDArray[Any]]
 Tiny = Callable[[str], Path]
+Opened = Callable[[str], TorchSession]
 MIN = np.finfo(np.float32).min
 CASE = Case("c", tuple(range(5, 17)))
 STEPS = 6
@@ -31,8 +33,15 @@ def _open(path: Path, dtype: str = "float32") -> TorchSession:
     return TorchRunner(dtype=dtype).open(Subject(model_dir=path))
 
 
+@cache
 def _config(path: Path) -> EffectiveConfig:
     return effective_config(source_defaults(path))
+
+
+@pytest.fixture(scope="module")
+def opened(tiny_models: Tiny) -> Opened:
+    """The session of a family in float32, opened once."""
+    return cache(lambda family: _open(tiny_models(family)))
 
 
 def _hidden(config: EffectiveConfig, layer: int, queries: range, keys: int) -> NDArray[np.bool_]:
@@ -81,11 +90,11 @@ def test_unknown_name_error_for_a_dtype() -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_decode_steps_see_what_the_window_leaves(family: str, tiny_models: Tiny) -> None:
-    path = tiny_models(family)
-    config = _config(path)
-    with _open(path) as session:
-        arrays = {o.name: o.values for o in session.steps(CASE, STEPS)}
+def test_decode_steps_see_what_the_window_leaves(
+    family: str, tiny_models: Tiny, opened: Opened
+) -> None:
+    config = _config(tiny_models(family))
+    arrays = {o.name: o.values for o in opened(family).steps(CASE, STEPS)}
     ops = layer_ops(config)
     for step in range(STEPS):
         keys = len(CASE.token_ids) + step + 1
@@ -99,16 +108,16 @@ def test_decode_steps_see_what_the_window_leaves(family: str, tiny_models: Tiny)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_sources_own_generation_makes_these_tokens(family: str, tiny_models: Tiny) -> None:
+def test_the_sources_own_generation_makes_these_tokens(
+    family: str, tiny_models: Tiny, opened: Opened
+) -> None:
     """With the source's own cache, which drops the keys behind a window, and its own positions."""
     import torch
 
-    path = tiny_models(family)
-    with _open(path) as session:
-        generated = {o.name: o.values for o in session.steps(CASE, STEPS)}["generated"]
+    generated = {o.name: o.values for o in opened(family).steps(CASE, STEPS)}["generated"]
     with quiet_framework() as transformers, torch.no_grad():
         model = transformers.AutoModelForCausalLM.from_pretrained(
-            path, dtype=torch.float32, attn_implementation="eager"
+            tiny_models(family), dtype=torch.float32, attn_implementation="eager"
         )
         given = torch.tensor([CASE.token_ids])
         made = model.generate(given, max_new_tokens=STEPS, do_sample=False, eos_token_id=None)
@@ -116,12 +125,12 @@ def test_the_sources_own_generation_makes_these_tokens(family: str, tiny_models:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_padding_mask_and_a_window_hide_together(family: str, tiny_models: Tiny) -> None:
-    path = tiny_models(family)
-    config = _config(path)
+def test_a_padding_mask_and_a_window_hide_together(
+    family: str, tiny_models: Tiny, opened: Opened
+) -> None:
+    config = _config(tiny_models(family))
     case = Case("hole", CASE.token_ids, attention_mask=(1, 1, 0, *(1,) * 8, 0))
-    with _open(path) as session:
-        arrays = {o.name: o.values for o in session.run(case)}
+    arrays = {o.name: o.values for o in opened(family).run(case)}
     for layer in range(config.num_hidden_layers):
         expected = _hidden(config, layer, range(12), 12)
         expected[:, [2, 11]] = True
@@ -130,14 +139,12 @@ def test_a_padding_mask_and_a_window_hide_together(family: str, tiny_models: Tin
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_positions_move_rotations_or_learned_rows_and_no_window(
-    family: str, tiny_models: Tiny
+    family: str, tiny_models: Tiny, opened: Opened
 ) -> None:
-    path = tiny_models(family)
-    config = _config(path)
-    with _open(path) as session:
-        plain = {o.name: o.values for o in session.run(CASE)}
-        far = Case("far", CASE.token_ids, position_ids=tuple(range(7, 42, 3)))
-        moved = {o.name: o.values for o in session.run(far)}
+    config = _config(tiny_models(family))
+    plain = {o.name: o.values for o in opened(family).run(CASE)}
+    far = Case("far", CASE.token_ids, position_ids=tuple(range(7, 42, 3)))
+    moved = {o.name: o.values for o in opened(family).run(far)}
     learned = config.rope_order == "none"
     rows = moved["layers.0.input"] - plain["layers.0.input"]
     assert rows.any() == learned
@@ -148,9 +155,8 @@ def test_positions_move_rotations_or_learned_rows_and_no_window(
         assert ((masked == MIN) == _hidden(config, layer, range(12), 12)).all()
 
 
-def test_partial_rotation_leaves_the_other_coordinates(tiny_models: Tiny) -> None:
-    with _open(tiny_models("phi3")) as session:
-        arrays = {o.name: o.values for o in session.run(CASE)}
+def test_partial_rotation_leaves_the_other_coordinates(opened: Opened) -> None:
+    arrays = {o.name: o.values for o in opened("phi3").run(CASE)}
     heads = arrays["layers.1.q_proj"].reshape(12, 4, 16)
     assert np.array_equal(arrays["layers.1.q_rope"][..., 12:], heads[..., 12:])
     assert not np.array_equal(arrays["layers.1.q_rope"][1:, :, :12], heads[1:, :, :12])

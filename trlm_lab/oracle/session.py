@@ -182,17 +182,17 @@ class TorchSession:
         from transformers import DynamicCache
 
         cache, position = DynamicCache(), inputs["position_ids"][:, -1:]
-        logits = self._watched_forward(inputs, sink, cache)
+        last = self._watched_forward(inputs, sink, cache)
         for step in range(steps):
             # The lowest id among the largest logits, which torch does not promise.
-            generated.append(int(np.argmax(logits[0, -1].float().numpy())))
+            generated.append(int(np.argmax(last)))
             mask = torch.nn.functional.pad(inputs["attention_mask"], (0, step + 1), value=1)
             one = {
                 "input_ids": torch.tensor([generated[-1:]], dtype=torch.int64),
                 "position_ids": position + 1 + step,
                 "attention_mask": mask,
             }
-            logits = self._watched_forward(one, _prefixed(f"step{step}.", sink), cache)
+            last = self._watched_forward(one, _prefixed(f"step{step}.", sink), cache)
 
     def _watched_forward(
         self,
@@ -201,7 +201,9 @@ class TorchSession:
         cache: Any = None,
         *,
         lent: bool = False,
-    ) -> torch.Tensor:
+    ) -> NDArray[np.float32]:
+        """Run the source and hand every checkpoint to `sink`; returns the last row of logits."""
+
         def hand_on(name: str, values: NDArray[np.float32]) -> None:
             sink(Observation(name, values))
 
@@ -220,16 +222,18 @@ class TorchSession:
                 logits: torch.Tensor = self._model(
                     **inputs, **kept, use_cache=cache is not None
                 ).logits
+            # Taken before the reader has the logits, who may write to them.
+            last: NDArray[np.float32] = logits[0, -1].float().numpy().copy()
             emit("logits", logits)
         finally:
             # The thread may go on to a pass that nobody watches.
             tap.emit = tap.watch = None
-        return logits
+        return last
 
     def _copied(self, name: str, value: torch.Tensor) -> NDArray[np.float32]:
         """A float32 copy as the trace shapes it."""
         array = self._lent(name, value)
-        # The logits are the largest array and the last: nothing that could write to them follows.
+        # The logits are the largest array and the last: the source reads them no more.
         return np.array(array, order="C", copy=None if name == "logits" else True)
 
     def _lent(self, name: str, value: torch.Tensor) -> NDArray[np.float32]:
@@ -257,11 +261,12 @@ def _bytes_of(seen: Observation) -> int:
 def _with_top_k(stream: Iterator[Observation]) -> Iterator[Observation]:
     """Put the top k behind all logits."""
     for seen in stream:
+        # Of the logits as they are made: whoever has them may write to them.
+        highest = top_k(seen.values) if seen.name.endswith("logits") else None
         yield seen
-        if seen.name.endswith("logits"):
-            ids, values = top_k(seen.values)
-            yield Observation(f"{seen.name}.topk_ids", ids)
-            yield Observation(f"{seen.name}.topk_values", values)
+        if highest is not None:
+            yield Observation(f"{seen.name}.topk_ids", highest[0])
+            yield Observation(f"{seen.name}.topk_values", highest[1])
         # Else it would live until the next one is there.
         del seen
 
