@@ -293,3 +293,17 @@ def test_a_lost_case_is_found(root: Path) -> None:
     shutil.rmtree(root / "words")
     with pytest.raises(TraceCorruptError, match="contradicts the case groups"):
         TraceStore(root).verify()
+
+
+def test_the_root_of_many_cases_is_not_written_after_each(
+    tmp_path: Path, identity: EngineIdentity
+) -> None:
+    writer = TraceWriter(tmp_path / "t", identity, {})
+    root, written = tmp_path / "t" / "zarr.json", set[int]()
+    for i in range(100):
+        ids = Observation("token_ids", np.array([i], dtype=np.int64))
+        writer.write_case(Case(f"case-{i}", (i,)), [ids])
+        written.add(root.stat().st_size)
+    assert 64 < len(written) < 75
+    assert len(writer.record().cases) == 100
+    assert TraceStore(tmp_path / "t").verify() == writer.record()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -56,6 +56,18 @@ class BatchSession(Session, Protocol):
 
         Raises:
             InfrastructureError: the engine failed.
+        """
+        ...
+
+
+@runtime_checkable
+class LendingSession(Session, Protocol):
+    """A session that can show its own arrays in passing, uncopied."""
+
+    def observe(self, case: Case, sink: Callable[[Observation], None]) -> None:
+        """Hand to `sink`, in the calling thread, what `run` yields; each is valid until it returns.
+
+        Raises as `run`, and what `sink` raises.
         """
         ...
 

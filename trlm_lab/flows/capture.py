@@ -19,7 +19,7 @@ from trlm_lab.flows.probing import probed
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
 from trlm_lab.flows.reviewed_source import reviewed_workspace
-from trlm_lab.traces import Keeping, TraceStore, TraceWriter
+from trlm_lab.traces import Keeping, TraceWriter
 
 
 def capture_oracle(
@@ -64,7 +64,7 @@ def capture_oracle(
         for case in due:
             writer.write_case(case, partial(session.observe, case))
             meter.advance(len(case.token_ids))
-    return TraceStore(out).record()
+        return writer.record()
 
 
 def planned_bytes(config: EffectiveConfig, cases: Sequence[Case], keeping: Keeping) -> int:

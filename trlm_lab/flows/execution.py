@@ -7,18 +7,20 @@ been recomputed from the arrays; a trace of which only digests are kept is reuse
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trlm_lab.base.interfaces import Runner, Session, Subject, TraceView
+from trlm_lab.base.interfaces import LendingSession, Runner, Session, Subject, TraceView
 from trlm_lab.base.records import (
     Case,
     CaseSuite,
     CaseTrace,
     EngineIdentity,
+    Observation,
     Outcome,
     TraceRecord,
 )
@@ -29,7 +31,7 @@ from trlm_lab.flows.probing import probed
 from trlm_lab.flows.progress import Meter
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.receipts import ReceiptStore
-from trlm_lab.traces import Keeping, TraceStore, TraceWriter, hash_only, trace_record
+from trlm_lab.traces import Keeping, Push, TraceStore, TraceWriter, hash_only, trace_record
 
 #: Digests are compared between traces of which some hold arrays and some do not.
 WHOLE = Keeping(all_squares=True)
@@ -220,15 +222,23 @@ def _write_cases(writer: TraceWriter, session: Session, task: Task, meter: Meter
     for case in task.suite.cases:
         try:
             if writer.kept(case) is None:
-                writer.write_case(case, session.run(case))
+                writer.write_case(case, _looked_at(session, case))
             written += 1
         except TrlmError as error:
             if outcome_of_error(error.code) is not Outcome.NOT_SUPPORTED:
                 raise
             refused = error
         meter.advance(len(case.token_ids))
+    writer.record()
     if not written and refused is not None:
         raise refused
+
+
+def _looked_at(session: Session, case: Case) -> Iterable[Observation] | Push:
+    """The case as the engine lends its arrays, where it does: that is cheaper than copies."""
+    if isinstance(session, LendingSession):
+        return partial(session.observe, case)
+    return session.run(case)
 
 
 def _refuse_when_trusted(ws: Workspace, task: Task) -> None:

@@ -4,7 +4,7 @@ The only room that knows zarr and xarray. A trace is read through `base.interfac
 """
 
 from trlm_lab.traces.aligned import aligned, pick_of
-from trlm_lab.traces.intake import hash_only, trace_record
+from trlm_lab.traces.intake import Push, hash_only, trace_record
 from trlm_lab.traces.keeping import Keeping
 from trlm_lab.traces.memory import MemoryTrace
 from trlm_lab.traces.picks import Pick
@@ -21,6 +21,7 @@ __all__ = [
     "Keeping",
     "MemoryTrace",
     "Pick",
+    "Push",
     "SafetensorsTrace",
     "TraceStore",
     "TraceWriter",

@@ -35,6 +35,9 @@ from trlm_lab.traces.keeping import CaseKeeping, Keeping, meets
 from trlm_lab.traces.places import PICKED
 from trlm_lab.traces.store import TraceStore
 
+#: Up to so many cases the root document is written after each.
+FEW = 64
+
 
 class TraceWriter:
     """Fills one trace directory for one engine and one subject; complete cases are kept."""
@@ -64,6 +67,7 @@ class TraceWriter:
         self._verify_kept = verify_kept
         self._header = header_document(identity, self.subject)
         self._cases: dict[str, StoredCase] = {}
+        self._unpublished = 0
         if path.exists():
             self._go_on()
         self._publish()
@@ -142,15 +146,21 @@ class TraceWriter:
                 _require_unchanged(held, stored)
             files.complete(stored)
         self._cases[case.case_id] = stored
-        self._publish()
+        self._unpublished += 1
+        # The root names every case: to write it after each of many would cost their square.
+        if len(self._cases) <= FEW or self._unpublished * 8 > len(self._cases):
+            self._publish()
         return trace
 
     def _publish(self) -> None:
         document = to_bytes(root_document(self._header, self._cases))
         write_atomically(self.path / DOCUMENT, document)
+        self._unpublished = 0
 
     def record(self) -> TraceRecord:
-        """Digests and identity of all complete cases."""
+        """Digests and identity of all complete cases; the root names them from then on."""
+        if self._unpublished:
+            self._publish()
         return trace_record(self.identity, self.subject, (s.trace for s in self._cases.values()))
 
 
