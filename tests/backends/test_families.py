@@ -1,23 +1,27 @@
 """Every family's small configuration: native and WebAssembly have the reference's bits."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.backends.exact_cases import CASE, ODD_CASE, TOKENS, digests
 from tests.backends.tiny_families import FAMILIES, FULL, SLIDES
+from trlm_lab.backends.abi_host import Host, Scratch, last_error
 from trlm_lab.backends.abi_session import AbiSession
 from trlm_lab.backends.native import NativeRunner
 from trlm_lab.backends.reference import ReferenceRunner
-from trlm_lab.backends.wasm_wasmtime import WasmtimeRunner
 from trlm_lab.base.bits import same_bits
 from trlm_lab.base.interfaces import Runner, Session, Subject
 from trlm_lab.base.model_parts import ladder_of
 from trlm_lab.base.names import is_checkpoint
-from trlm_lab.base.records import Case, Observation
+from trlm_lab.base.records import Case, EngineIdentity, Observation
 from trlm_lab.errors import AllKeysMaskedError
+from trlm_lab.oracle.defaults import effective_config, source_defaults
+from trlm_lab.pack import pack_snapshot
 
 QUANTS = ("f32", "q8_r128")
 #: Padding at the end of a chunk, positions that neither begin at 0 nor ascend by 1.
@@ -45,23 +49,35 @@ UNUSUAL: dict[str, dict[str, object]] = {
 }  # fmt: skip
 
 
-def runner_of(name: str) -> Runner:
-    return NativeRunner() if name == "native" else WasmtimeRunner()
+@dataclass(frozen=True)
+class Lent:
+    """An instance of the runtime that other tests use too: closing gives the file back alone."""
+
+    host: Host
+    file: Scratch
+
+    def call(self, name: str, *arguments: int) -> int:
+        return self.host.call(name, *arguments)
+
+    def bytes_at(self, address: int, length: int) -> NDArray[np.uint8]:
+        return self.host.bytes_at(address, length)
+
+    def close(self) -> None:
+        self.file.__exit__()
 
 
-@pytest.fixture(params=["native", "wasmtime"])
-def pair(
-    request: pytest.FixtureRequest, require: Callable[[Runner], None]
-) -> Callable[[Path], tuple[Session, Session]]:
-    """The runtime and the reference over one artifact."""
-    runner = runner_of(request.param)
-    require(runner)
+def session_in(host: Host, path: Path) -> AbiSession:
+    """A session over a file in the memory of a shared instance."""
+    data = np.fromfile(path, dtype=np.uint8)
+    lent = Lent(host, Scratch(host, data).__enter__())
+    model = host.call("trlm_model_load", lent.file.address, len(data))
+    if model == 0:
+        raise last_error(host)
+    return AbiSession(lent, model, EngineIdentity("shared", "", "", ""))
 
-    def opened(path: Path) -> tuple[Session, Session]:
-        subject = Subject(artifact=path)
-        return runner.open(subject), ReferenceRunner().open(subject)
 
-    return opened
+def opened_reference(path: Path) -> Session:
+    return ReferenceRunner().open(Subject(artifact=path))
 
 
 def check_all(ours: Session, theirs: Session) -> None:
@@ -79,13 +95,10 @@ def by_name(seen: Iterator[Observation]) -> dict[str, Observation]:
 @pytest.mark.parametrize("quant", QUANTS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_checkpoint_has_the_bits_of_the_reference(
-    tiny_file: Callable[..., Path],
-    pair: Callable[[Path], tuple[Session, Session]],
-    family: str,
-    quant: str,
+    tiny_file: Callable[..., Path], text_host: Host, family: str, quant: str
 ) -> None:
-    ours, theirs = pair(tiny_file(quant, family=family))
-    with ours, theirs:
+    path = tiny_file(quant, family=family)
+    with session_in(text_host, path) as ours, opened_reference(path) as theirs:
         check_all(ours, theirs)
 
 
@@ -168,3 +181,22 @@ def test_a_hidden_stretch_longer_than_any_window_is_seen_past_without_windows(
     native: Callable[..., AbiSession],
 ) -> None:
     assert list(native().run(Case("far", TOKENS, attention_mask=(1, *(0,) * 10))))
+
+
+@pytest.mark.parametrize("quant", QUANTS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_packed_models_of_the_source_have_the_bits_of_the_reference(
+    tiny_models: Callable[[str], Path],
+    require: Callable[[Runner], None],
+    tmp_path: Path,
+    family: str,
+    quant: str,
+) -> None:
+    require(NativeRunner())
+    root = tiny_models(family)
+    config = effective_config(source_defaults(root))
+    artifact, _ = pack_snapshot(root, config, quant, tmp_path / "model.slm")
+    subject = Subject(artifact=artifact.path)
+    case = Case("past-windows", tuple(range(3, 23)))
+    with NativeRunner().open(subject) as ours, ReferenceRunner().open(subject) as theirs:
+        assert digests(by_name(ours.steps(case, 4))) == digests(by_name(theirs.steps(case, 4)))
