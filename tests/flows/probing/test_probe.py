@@ -211,6 +211,14 @@ def test_a_refusal_stands_beside_the_trace_too() -> None:
     assert len(shown(probe)) == 1
 
 
+def test_the_command_of_somebody_else_is_started_for_the_cases_alone() -> None:
+    engine = Planted()
+    engine.name = "process:theirs"
+    probe = probed(engine, EngineIdentity("process:theirs", "1", "", "0" * 64)).details["probe"]
+    assert (probe["refused"], engine.opened) == ("NOT_ASKED", 0)
+    assert "not probed: NOT_ASKED" in sentence(probe)
+
+
 def test_an_engine_is_asked_once() -> None:
     engine, identity = Planted(flushing), EngineIdentity("planted", "once", "", "0" * 64)
     first, again = probed(engine, identity), probed(engine, identity)

@@ -73,6 +73,9 @@ def probed(engine: Runner, identity: EngineIdentity) -> EngineIdentity:
 
 def _facts(engine: Runner) -> dict[str, Any]:
     """The record without what the identity already says."""
+    if engine.name.startswith("process:"):
+        # Somebody's command is started once for all cases, and may know one model alone.
+        return {"schema": SCHEMA, "refused": "NOT_ASKED"}
     try:
         record = probe_engine(engine)
     except TrlmError as error:
