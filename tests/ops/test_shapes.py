@@ -31,12 +31,14 @@ from trlm_lab.ops.yarn import yarn_inverse_frequencies
 from trlm_lab.backends.model_files import OpenModel
 from trlm_lab.backends.reference import ReferenceRunner
 from trlm_lab.base.records import Case
+from tests.backends.tiny_families import FAMILIES
 from tiny_slm import tiny_config, tiny_weights
-config = tiny_config(tie_word_embeddings=False)
-model = OpenModel(config, {w.name: w.values for w in tiny_weights(config)})
-for profile in REFERENCE_PROFILES:
-    for _ in ReferenceRunner(profile).start(model).steps(Case("c", (1, 2, 3)), 2):
-        pass
+for family in FAMILIES:
+    config = tiny_config(family, tie_word_embeddings=False)
+    model = OpenModel(config, {w.name: w.values for w in tiny_weights(config)})
+    for profile in REFERENCE_PROFILES:
+        for _ in ReferenceRunner(profile).start(model).steps(Case("c", (1, 2, 3)), 2):
+            pass
 half_split_to_interleaved(8, 2)
 yarn_inverse_frequencies(64, 1e6, 4.0, 32768)
 print("checked")

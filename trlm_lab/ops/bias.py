@@ -11,8 +11,8 @@ from trlm_lab.ops.arithmetic import Arithmetic, Array
 
 @np.errstate(all="ignore")
 def add_bias(
-    y: Float[Array, "T O"], bias: Float[Array, " O"], arithmetic: Arithmetic
-) -> Float[Array, "T O"]:
+    y: Float[Array, "*T O"], bias: Float[Array, " O"], arithmetic: Arithmetic
+) -> Float[Array, "*T O"]:
     """y + bias, the same vector for every token.
 
     Raises:

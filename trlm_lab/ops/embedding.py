@@ -22,8 +22,8 @@ def check_token_range(token_ids: Int[Array, " T"], vocab: int) -> None:
 
 @np.errstate(all="ignore")
 def scaled_embedding(
-    x: Float[Array, "T D"], scale: float, arithmetic: Arithmetic
-) -> Float[Array, "T D"]:
+    x: Float[Array, "*T D"], scale: float, arithmetic: Arithmetic
+) -> Float[Array, "*T D"]:
     """Embeddings times the materialised float32 scale."""
     return np.asarray(arithmetic.array(x) * arithmetic.dtype.type(scale))
 
