@@ -61,15 +61,18 @@ def _enter(capability: str | None) -> None:
 
 
 def _child(model_dir: Path, cases: list[Case], condition: Condition, scratch: Path) -> str:
-    """Write one file of arrays a case; returns the capability that torch found."""
+    """Write one file of arrays a case, or none where torch found another capability; names it."""
     wait_passively()
     import torch
 
+    found = str(torch.backends.cpu.get_cpu_capability())
+    if condition.capability not in (None, found.lower()):
+        return found
     torch.backends.mkldnn.enabled = condition.onednn
     for index, arrays in enumerate(run_here(model_dir, cases, condition)):
         # The stubs know no file argument beside arrays of any name.
         np.savez(scratch / f"{index}.npz", **arrays)  # type: ignore[arg-type]
-    return str(torch.backends.cpu.get_cpu_capability())
+    return found
 
 
 def _logits(model_dir: Path, cases: list[Case], condition: Condition) -> Iterator[Arrays]:
