@@ -18,7 +18,7 @@ class OracleModelError(Refused):
 
     code = "ORACLE_MODEL"
     rule = "the source framework cannot run this model directory: {detail}"
-    fix = "name a directory with config.json and all weights of a model of a family that the oracle runs"
+    fix = "name a directory with config.json and all weights, of a family that the oracle runs"
 
 
 class CaptureError(InfrastructureError):

@@ -215,9 +215,10 @@ def _secrets(graph: EvidenceGraph, node_id: str, evidence: Sequence[str]) -> lis
 def _licence(graph: EvidenceGraph, evidence: Sequence[str]) -> list[Claim]:
     """Only where nobody decided: no fault of any engine, and no promotion either."""
     configs = [e for e in evidence if graph.node(e).type == "effective_config"]
+    detail = "nobody did: for local use alone; --licence-decision FILE names who did"
     return [
         Claim("C14 promotion", "somebody decided on the licence", "source", "",
-              Outcome.NOT_SUPPORTED, "nobody did: for local use alone; --licence-decision FILE names who did", config)
+              Outcome.NOT_SUPPORTED, detail, config)
         for config in configs
         for licence in [graph.child(graph.child(config, "acquisition"), "licence")]
         if is_undecided(graph.value(licence, "decision_blob"))
