@@ -10,6 +10,7 @@ import transformers
 from trlm_lab.errors import UnknownNameError
 from trlm_lab.oracle import config_fields
 from trlm_lab.oracle.families import FAMILIES
+from trlm_lab.oracle.loading import quiet_framework
 
 
 @pytest.mark.parametrize("model_type", FAMILIES)
@@ -35,7 +36,8 @@ def test_a_field_that_a_new_version_adds_is_listed(monkeypatch: pytest.MonkeyPat
     class Newer(transformers.Olmo2Config):  # type: ignore[misc]
         rope_flavour: str = "vanilla"
 
-    monkeypatch.setattr(transformers, "Olmo2Config", Newer)
+    with quiet_framework() as source:
+        monkeypatch.setattr(source, "Olmo2Config", Newer)
     added = next(row for row in config_fields("olmo2") if row.name == "rope_flavour")
     assert (added.default, added.defined_in, added.annotation) == ("vanilla", "Newer", "str")
 
