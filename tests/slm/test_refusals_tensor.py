@@ -25,7 +25,7 @@ from trlm_lab.slm.write import assemble
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("role", 13), ("role", 65535), ("dtype", 0), ("dtype", 8), ("layout", 4),
+    [("role", 28), ("role", 65535), ("dtype", 0), ("dtype", 8), ("layout", 4),
      ("scale_encoding", 4)],
 )  # fmt: skip
 def test_slm_number_error_tensor(patch: Patch, small: bytes, field: str, value: int) -> None:
