@@ -108,6 +108,8 @@ def test_unsupported_constructs_have_a_name_and_a_line(source: str, construct: s
         "{{ messages | map('upper') }}",
         "{{ range }}",
         "{{ '%s' % 1 }}",
+        "{{ 'x'.splitlines('y') }}",
+        "{{ 'x'.splitlines(none) }}",
         "{{ messages.append(1) }}",
         "{{ ('x' | safe) | trim }}",
         "{{ ('x' | safe).strip() }}",

@@ -8,7 +8,7 @@ from typing import Any
 
 from trlm_lab.chat import text_operations as ops
 from trlm_lab.chat.allowed import LIST_METHODS, MAPPING_METHODS, MUTATING, TEXT_METHODS
-from trlm_lab.chat.arguments import call, integer, place
+from trlm_lab.chat.arguments import call, place
 from trlm_lab.chat.arguments import text as text_of
 from trlm_lab.chat.budget import Budget
 from trlm_lab.chat.lookup import item, key_of, to_text
@@ -146,7 +146,10 @@ def _rsplit(text: Text, b: Budget, sep: Any = None, maxsplit: Any = -1) -> list[
 
 
 def _splitlines(text: Text, b: Budget, keepends: Any = False) -> list[Text]:
-    return _counted(ops.splitlines(text, bool(integer(keepends))), b)
+    if not isinstance(keepends, int):
+        # Python 3.12 takes any value for the flag, 3.11 integers alone.
+        raise TemplateUnsupportedError(construct="splitlines by a flag that is no integer")
+    return _counted(ops.splitlines(text, bool(keepends)), b)
 
 
 def _counted(pieces: list[Text], b: Budget) -> list[Text]:

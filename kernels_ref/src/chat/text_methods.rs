@@ -1,7 +1,7 @@
 //! Methods of texts.
 
 use crate::chat::arguments::{integer, place, required, Arguments};
-use crate::chat::error::{ill_typed, refused};
+use crate::chat::error::{ill_typed, refused, unsupported};
 use crate::chat::filters::stripped_set;
 use crate::chat::lazy::Walk;
 use crate::chat::state::Run;
@@ -232,7 +232,9 @@ fn split(text: &Text, given: &Arguments, run: &mut Run, back: bool) -> Result<Va
 
 fn split_lines(text: &Text, given: &Arguments, run: &mut Run) -> Result<Value> {
     let [keep] = given.bound(["keepends"])?;
-    let keep = integer(keep, 0)? != 0;
+    // Python 3.12 takes any value for the flag, 3.11 integers alone.
+    let keep = integer(keep, 0).or_else(|_| unsupported("splitlines by a flag that is no integer"))?;
+    let keep = keep != 0;
     listed(ops::split_lines(text, keep)?, run)
 }
 
