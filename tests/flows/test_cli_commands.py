@@ -32,7 +32,7 @@ def refused(capsys: Capture, arguments: list[str], status: int, code: str) -> di
 
 def test_acquire(capsys: Capture, small_source: Source, tmp_path: Path) -> None:
     row = document(capsys, ["acquire", SMALL, "--out", str(tmp_path / "copy")], 0)
-    assert set(row) == {"snapshot_id", "root", "files"}
+    assert set(row) == {"snapshot_id", "root", "files", "licence"}
     assert row["snapshot_id"] == small_source.snapshot.snapshot_id
     assert Path(row["root"]) == tmp_path / "copy"
     assert {"file", "bytes", "sha256"} == set(row["files"][0])
