@@ -9,12 +9,12 @@ framework are within 2 units in the last place (4u), as its vector library state
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf
 
 from trlm_lab.base.names import parse_checkpoint
 from trlm_lab.base.records import EffectiveConfig
@@ -244,8 +244,11 @@ def _gelu_tanh(x: F64) -> Bounded:
     return y, 0.5 * np.abs(x) * moved + gamma(3) * np.abs(y)
 
 
+_ERF = np.frompyfunc(math.erf, 1, 1)
+
+
 def _gelu_erf(x: F64) -> Bounded:
-    e = erf(x / np.sqrt(2))
+    e = _ERF(x / np.sqrt(2)).astype(np.float64)
     # The slope of erf times its argument is at most 1.
     y = 0.5 * x * (1 + e)
     return y, 0.5 * np.abs(x) * gamma(FUNCTION + 4) + gamma(3) * np.abs(y)
