@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from trlm_lab.describe.readings import ACTIVATIONS, activation, asks_for
+from trlm_lab.describe.readings import ACTIVATIONS, activation, asks_for, width_and_head
+from trlm_lab.describe.rope_rules import rope_object, rotates
 from trlm_lab.describe.schema import (
     Check,
     FieldRule,
@@ -125,6 +126,21 @@ SIZES: Fields = {
 }
 HIDDEN: Fields = size("hidden_size", "width of the residual stream")
 HEAD_DIM: Fields = size("head_dim", "width of a head", null=True)
+#: Of classes without the field `head_dim` that read it where a file gives it.
+WIDTH_AND_HEAD: Fields = {
+    "hidden_size": behaviour(
+        bounded("hidden_size"), "width of the residual stream", width_and_head
+    ),
+    "head_dim": behaviour(
+        bounded("head_dim"), "no field of the class, and read where given", asks_for("head_dim")
+    ),
+}
+#: Of classes with one base for all layers that rotate whole heads.
+ROPE: Fields = {
+    **size("rope_theta", "base of the rotary frequencies"),
+    "rope_scaling": behaviour(rope_object(), "changes the rotary frequencies", rotates),
+    "rope_parameters": behaviour(rope_object(), "base and kind of rotation", rotates),
+}
 HIDDEN_ACT: Fields = {
     "hidden_act": behaviour(KNOWN_ACTIVATION, "activation of the gate", activation)
 }

@@ -12,15 +12,15 @@ from trlm_lab.describe.families.field_groups import (
     HIDDEN_ACT,
     PUBLISHER,
     REVIEWER,
+    ROPE,
     SIZES,
     SPECIAL_IDS,
     TIED,
     UNREAD,
     identity,
-    size,
 )
 from trlm_lab.describe.readings import asks_for
-from trlm_lab.describe.rope_rules import WHOLE_HEAD, rope_object, rotates
+from trlm_lab.describe.rope_rules import WHOLE_HEAD
 from trlm_lab.describe.schema import Schema, behaviour, documentary, flag, ignored, only, or_null
 
 CONFIG_SCHEMA = Schema(
@@ -38,9 +38,7 @@ CONFIG_SCHEMA = Schema(
         **SPECIAL_IDS,
         **ATTENTION_BIAS,
         **ATTENTION_DROPOUT,
-        **size("rope_theta", "base of the rotary frequencies"),
-        "rope_scaling": behaviour(rope_object(), "changes the rotary frequencies", rotates),
-        "rope_parameters": behaviour(rope_object(), "base and kind of rotation", rotates),
+        **ROPE,
         "mlp_bias": behaviour(flag, "biases of the MLP projections", asks_for("mlp_bias")),
         "pretraining_tp": behaviour(or_null(only(1)), "slices the projections when above 1"),
         "partial_rotary_factor": ignored("the class rotates the whole head", WHOLE_HEAD),

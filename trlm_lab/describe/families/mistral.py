@@ -10,15 +10,15 @@ from trlm_lab.describe.families.field_groups import (
     HIDDEN,
     HIDDEN_ACT,
     REVIEWER,
+    ROPE,
     SIZES,
     SPECIAL_IDS,
     TIED,
     UNREAD_BIASES,
     identity,
-    size,
 )
 from trlm_lab.describe.readings import every_layer_slides
-from trlm_lab.describe.rope_rules import WHOLE_HEAD, rope_object, rotates
+from trlm_lab.describe.rope_rules import WHOLE_HEAD
 from trlm_lab.describe.schema import Schema, behaviour, bounded, ignored, only, or_null
 
 _WINDOW = "keys that a query sees, in every layer"
@@ -38,9 +38,7 @@ CONFIG_SCHEMA = Schema(
         **SPECIAL_IDS,
         **ATTENTION_DROPOUT,
         **UNREAD_BIASES,
-        **size("rope_theta", "base of the rotary frequencies"),
-        "rope_scaling": behaviour(rope_object(), "changes the rotary frequencies", rotates),
-        "rope_parameters": behaviour(rope_object(), "base and kind of rotation", rotates),
+        **ROPE,
         "sliding_window": behaviour(
             or_null(bounded("sliding_window")), _WINDOW, every_layer_slides
         ),

@@ -9,16 +9,17 @@ from trlm_lab.describe.families.field_groups import (
     FRAMEWORK_FIELDS,
     HIDDEN_ACT,
     REVIEWER,
+    ROPE,
     SIZES,
     SPECIAL_IDS,
     TIED,
     UNREAD,
+    WIDTH_AND_HEAD,
     identity,
-    size,
 )
-from trlm_lab.describe.readings import asks_for, width_and_head
-from trlm_lab.describe.rope_rules import WHOLE_HEAD, rope_object, rotates
-from trlm_lab.describe.schema import Schema, behaviour, bounded, flag, ignored
+from trlm_lab.describe.readings import asks_for
+from trlm_lab.describe.rope_rules import WHOLE_HEAD
+from trlm_lab.describe.schema import Schema, flag, ignored
 
 CONFIG_SCHEMA = Schema(
     "olmo2 config.json",
@@ -28,20 +29,13 @@ CONFIG_SCHEMA = Schema(
         **FRAMEWORK_FIELDS,
         **identity("olmo2", "Olmo2ForCausalLM"),
         **SIZES,
-        "hidden_size": behaviour(
-            bounded("hidden_size"), "width of the residual stream", width_and_head
-        ),
-        "head_dim": behaviour(
-            bounded("head_dim"), "no field of the class, and read where given", asks_for("head_dim")
-        ),
+        **WIDTH_AND_HEAD,
         **HIDDEN_ACT,
         **TIED,
         **SPECIAL_IDS,
         **ATTENTION_BIAS,
         **ATTENTION_DROPOUT,
-        **size("rope_theta", "base of the rotary frequencies"),
-        "rope_scaling": behaviour(rope_object(), "changes the rotary frequencies", rotates),
-        "rope_parameters": behaviour(rope_object(), "base and kind of rotation", rotates),
+        **ROPE,
         "mlp_bias": ignored(UNREAD, flag, asks_for("mlp_bias")),
         "partial_rotary_factor": ignored("the class rotates the whole head", WHOLE_HEAD),
     },

@@ -14,10 +14,11 @@ from trlm_lab.describe.families.field_groups import (
     TRAINING,
     UNREAD,
     UNREAD_BIASES,
+    WIDTH_AND_HEAD,
     identity,
     size,
 )
-from trlm_lab.describe.readings import asks_for, every_layer_slides, width_and_head
+from trlm_lab.describe.readings import every_layer_slides
 from trlm_lab.describe.rope_rules import rope_object, rotated_share, rotates
 from trlm_lab.describe.schema import (
     Schema,
@@ -44,12 +45,7 @@ CONFIG_SCHEMA = Schema(
         **FRAMEWORK_FIELDS,
         **identity("phi3", "Phi3ForCausalLM"),
         **SIZES,
-        "hidden_size": behaviour(
-            bounded("hidden_size"), "width of the residual stream", width_and_head
-        ),
-        "head_dim": behaviour(
-            bounded("head_dim"), "no field of the class, and read where given", asks_for("head_dim")
-        ),
+        **WIDTH_AND_HEAD,
         **HIDDEN_ACT,
         **TIED,
         **SPECIAL_IDS,

@@ -8,17 +8,18 @@ from trlm_lab.describe.families.field_groups import (
     FRAMEWORK_FIELDS,
     HIDDEN_ACT,
     REVIEWER,
+    ROPE,
     SIZES,
     SPECIAL_IDS,
     TIED,
     UNREAD,
+    WIDTH_AND_HEAD,
     identity,
-    size,
 )
 from trlm_lab.describe.families.windows import SWITCHED_WINDOW
-from trlm_lab.describe.readings import asks_for, width_and_head
-from trlm_lab.describe.rope_rules import WHOLE_HEAD, rope_object, rotates
-from trlm_lab.describe.schema import Schema, behaviour, bounded, flag, ignored, only, or_null
+from trlm_lab.describe.readings import asks_for
+from trlm_lab.describe.rope_rules import WHOLE_HEAD
+from trlm_lab.describe.schema import Schema, flag, ignored, only, or_null
 
 CONFIG_SCHEMA = Schema(
     "qwen2 config.json",
@@ -28,20 +29,13 @@ CONFIG_SCHEMA = Schema(
         **FRAMEWORK_FIELDS,
         **identity("qwen2", "Qwen2ForCausalLM"),
         **SIZES,
-        "hidden_size": behaviour(
-            bounded("hidden_size"), "width of the residual stream", width_and_head
-        ),
-        "head_dim": behaviour(
-            bounded("head_dim"), "no field of the class, and read where given", asks_for("head_dim")
-        ),
+        **WIDTH_AND_HEAD,
         **HIDDEN_ACT,
         **TIED,
         **SPECIAL_IDS,
         **SWITCHED_WINDOW,
         **ATTENTION_DROPOUT,
-        **size("rope_theta", "base of the rotary frequencies"),
-        "rope_scaling": behaviour(rope_object(), "changes the rotary frequencies", rotates),
-        "rope_parameters": behaviour(rope_object(), "base and kind of rotation", rotates),
+        **ROPE,
         "attention_bias": ignored(
             "the class has biases of queries, keys and values", flag, asks_for("attention_bias")
         ),

@@ -10,6 +10,7 @@ from trlm_lab.describe.families.field_groups import (
     HIDDEN,
     HIDDEN_ACT,
     REVIEWER,
+    ROPE,
     SIZES,
     SPECIAL_IDS,
     TIED,
@@ -19,8 +20,8 @@ from trlm_lab.describe.families.field_groups import (
 )
 from trlm_lab.describe.families.windows import SWITCHED_WINDOW
 from trlm_lab.describe.readings import asks_for
-from trlm_lab.describe.rope_rules import WHOLE_HEAD, rope_object, rotates
-from trlm_lab.describe.schema import Schema, behaviour, flag, ignored, only, or_null
+from trlm_lab.describe.rope_rules import WHOLE_HEAD
+from trlm_lab.describe.schema import Schema, flag, ignored, only, or_null
 
 CONFIG_SCHEMA = Schema(
     "qwen3 config.json",
@@ -38,9 +39,7 @@ CONFIG_SCHEMA = Schema(
         **SWITCHED_WINDOW,
         **ATTENTION_BIAS,
         **ATTENTION_DROPOUT,
-        **size("rope_theta", "base of the rotary frequencies"),
-        "rope_scaling": behaviour(rope_object(), "changes the rotary frequencies", rotates),
-        "rope_parameters": behaviour(rope_object(), "base and kind of rotation", rotates),
+        **ROPE,
         "mlp_bias": ignored(UNREAD, flag, asks_for("mlp_bias")),
         "use_mrope": ignored("of the family that sees pictures", or_null(only(False))),
         "partial_rotary_factor": ignored("the class rotates the whole head", WHOLE_HEAD),
