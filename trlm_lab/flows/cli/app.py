@@ -11,6 +11,7 @@ from trlm_lab import __version__
 from trlm_lab.errors import CommandLineError, InternalError, SystemRefusedError, TrlmError
 from trlm_lab.flows.cli import (
     attestation,
+    cache_group,
     container,
     drift,
     evidence,
@@ -55,6 +56,7 @@ for room in (
     traces,
     evidence,
     attestation,
+    cache_group,
     drift,
     oracle_group,
     machine,
