@@ -87,7 +87,7 @@ def prune_cache(
 
 
 def cache_sums(entries: list[CacheEntry]) -> list[dict[str, Any]]:
-    """One row a kind: entries, MB, days since the last one was read, and what it takes to remake."""
+    """One row a kind: entries, MB, days since one was read, and what it takes to make again."""
     origin = dict.fromkeys(REMADE, "offline") | dict.fromkeys(CONVERTED, "from downloads")
     rows = []
     for kind in KINDS:
