@@ -43,12 +43,14 @@ def subjects(names: list[str]) -> Iterator[tuple[str, Path]]:
         if name == "smollm2":
             yield from ((name, one) for one in sorted(_smollm2())[:1])
         elif package in packages:
-            for one in packages[package].files:
-                if _is_tokenizer(one) and (not member or one == member):
-                    yield (
-                        f"{package}/{one}".removesuffix("/tokenizer.json"),
-                        packages[package].path(one),
-                    )
+            found = [
+                (f"{package}/{one}".removesuffix("/tokenizer.json"), packages[package].path(one))
+                for one in packages[package].files
+                if _is_tokenizer(one) and (not member or one == member)
+            ]
+            if not found:
+                raise SystemExit(f"{name}: {package} has no such tokenizer")
+            yield from found
         else:
             yield Path(name).stem, Path(name)
 
