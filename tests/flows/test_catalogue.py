@@ -1,17 +1,28 @@
 """The scoreboard on the small model: every fault named, no sound engine flagged."""
 
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 
 from trlm_lab.backends.faults import CATALOGUE, refusal
 from trlm_lab.base.interfaces import Runner
 from trlm_lab.bisection.scoreboard import Standing
+from trlm_lab.errors import CaptureError, CaseNotSupportedError, TrlmError
+from trlm_lab.flows import catalogue
 from trlm_lab.flows.acquisition import Described
-from trlm_lab.flows.catalogue import SOUND_ENGINES, Scored, catalogue_rows, run_catalogue
+from trlm_lab.flows.catalogue import (
+    SOUND_ENGINES,
+    Bench,
+    Scored,
+    catalogue_rows,
+    judge_sound,
+    run_catalogue,
+)
 from trlm_lab.flows.catalogue_view import planting_rows
 from trlm_lab.flows.engines import runner
 from trlm_lab.flows.progress import Board
+from trlm_lab.traces import MemoryTrace
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("catalogue")]
 
@@ -86,3 +97,25 @@ def test_people_get_one_line_a_planting(scored: Scored) -> None:
     seen = [standing for three in hidden for standing in three]
     assert {len(three) for three in hidden} == {3}
     assert seen.count("interval") == scored.counts["interval"]
+
+
+class Refusing:
+    """A bench on which every engine ends in one error."""
+
+    def __init__(self, error: TrlmError) -> None:
+        self.error = error
+
+    def run(self, engine: str) -> MemoryTrace:
+        raise self.error
+
+
+def test_an_engine_that_lacks_the_family_is_left_out_by_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(catalogue, "SOUND_ENGINES", ("reference",))
+    lacking = Refusing(CaseNotSupportedError(where="case a", detail="knows the family llama"))
+    assert list(judge_sound(cast(Bench, lacking), Board())) == []
+    assert "reference left out" in capsys.readouterr().err
+    broken = Refusing(CaptureError(where="case a", detail="it fell over"))
+    with pytest.raises(CaptureError, match="it fell over"):
+        list(judge_sound(cast(Bench, broken), Board(quiet=True)))

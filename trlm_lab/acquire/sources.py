@@ -240,7 +240,7 @@ def _from_gguf(
 
 def _from_generator(pin: Pin, progress: Progress) -> Snapshot:
     model = synthetic_model(pin.locator)
-    key = snapshot_key("synthetic", GENERATOR_VERSION, {"name": pin.locator, **vars(model)})
+    key = snapshot_key("synthetic", GENERATOR_VERSION, {"name": pin.locator, **model.facts()})
     return cached_snapshot(
         key, pin, lambda out: write_synthetic(model, pin.locator, out, progress), progress
     )

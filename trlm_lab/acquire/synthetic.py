@@ -1,4 +1,6 @@
-"""A small random llama whose bytes are the same on every machine: weights from integer bits.
+"""Random models whose bytes are the same on every machine: weights from integer bits.
+
+A small llama, and a tiny model of every family (`synthetic_families`).
 
 Philox words give 24-bit integers; those are exact in float32, and each value takes one rounded
 multiplication. No float distribution of a library is used, whose algorithm might change.
@@ -17,6 +19,7 @@ import numpy as np
 from trlm_lab.acquire.gguf_snapshot import quantized_grid
 from trlm_lab.acquire.progress import Progress, silent
 from trlm_lab.acquire.safetensors_writer import F32, PlannedTensor, write_safetensors
+from trlm_lab.acquire.synthetic_families import TINY, TinyFamily
 from trlm_lab.base import strict_json
 from trlm_lab.errors import UnknownNameError
 
@@ -26,6 +29,8 @@ GENERATOR_VERSION = 2
 _EMBEDDING_RMS = 0.25
 #: Norm weights lie within 1 +- this, so that a forgotten or swapped norm weight shows.
 _NORM_SPREAD = 0.25
+#: Half the width of a tiny model's uniform matrices, of one input: an RMS of two.
+_MATRIX = 2 * math.sqrt(3.0)
 
 
 @dataclass(frozen=True)
@@ -43,11 +48,16 @@ class SyntheticModel:
     rope_theta: float = 10000.0
     seed: int = 20260801
 
+    def facts(self) -> dict[str, Any]:
+        """Everything that decides the bytes."""
+        return vars(self)
 
-MODELS = {"llama-small": SyntheticModel()}
+
+Model = SyntheticModel | TinyFamily
+MODELS: dict[str, Model] = {"llama-small": SyntheticModel(), **TINY}
 
 
-def synthetic_model(name: str) -> SyntheticModel:
+def synthetic_model(name: str) -> Model:
     """The shape by name. Raises UnknownNameError."""
     if name not in MODELS:
         raise UnknownNameError(kind="synthetic model", name=name, known=", ".join(MODELS))
@@ -55,24 +65,30 @@ def synthetic_model(name: str) -> SyntheticModel:
 
 
 def write_synthetic(
-    model: SyntheticModel, name: str, out: Path, progress: Progress = silent
+    model: Model, name: str, out: Path, progress: Progress = silent
 ) -> dict[str, Any]:
     """Write the snapshot of a synthetic model into `out` and return its provenance."""
-    config = _config(model)
+    config, tensors = _content(model)
     (out / "config.json").write_bytes(strict_json.pretty(config))
     special = {key: config[key] for key in ("bos_token_id", "eos_token_id", "pad_token_id")}
     (out / "generation_config.json").write_bytes(strict_json.pretty(special))
-    digests = write_safetensors(out / "model.safetensors", _tensors(model), progress)
+    digests = write_safetensors(out / "model.safetensors", tensors, progress)
     return {
         "schema": "trlm.provenance.v1",
         "converter": {"name": "trlm_lab.acquire.synthetic", "version": GENERATOR_VERSION},
-        "synthetic": {"name": name, **vars(model)},
+        "synthetic": {"name": name, **model.facts()},
         "materials": [],
         "tensors": [{"name": key, "sha256": digests[key]} for key in sorted(digests)],
         "licence": {"spdx": "CC0-1.0", "decision": "random numbers, free of rights"},
         **quantized_grid([]),
         "note": "Seeded random float32 weights, never trained.",
     }
+
+
+def _content(model: Model) -> tuple[dict[str, Any], dict[str, PlannedTensor]]:
+    if isinstance(model, TinyFamily):
+        return model.config(), _tiny(model)
+    return _config(model), _tensors(model)
 
 
 def _config(model: SyntheticModel) -> dict[str, Any]:
@@ -122,6 +138,31 @@ def _tensors(model: SyntheticModel) -> dict[str, PlannedTensor]:
             planned[f"{prefix}.{part}.weight"] = _matrix(model, stream, shape, rms)
             stream += 1
     return planned
+
+
+def _tiny(model: TinyFamily) -> dict[str, PlannedTensor]:
+    return {
+        name: _spread(model, stream, name, shape)
+        for stream, (name, shape) in enumerate(model.tensors().items())
+    }
+
+
+def _spread(model: TinyFamily, stream: int, name: str, shape: tuple[int, ...]) -> PlannedTensor:
+    """Matrices of RMS 2 over the root of their inputs, biases within 0.3, norms within 0.4 of
+    their centre.
+    """
+    if len(shape) == 2:
+        centre, scale = 0.0, _MATRIX / model.root_of_inputs(name, shape)
+    elif name.endswith("bias"):
+        centre, scale = 0.0, 0.3
+    else:
+        centre, scale = model.norm_centre, 0.4
+
+    def chunks() -> Iterator[F32]:
+        unit = uniform(model.seed, stream, math.prod(shape))
+        yield np.float32(centre) + unit * np.float32(scale)
+
+    return PlannedTensor(shape, chunks)
 
 
 def uniform(seed: int, stream: int, count: int) -> F32:

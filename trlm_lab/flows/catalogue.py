@@ -16,10 +16,17 @@ from typing import Any
 from trlm_lab.backends.faults import CATALOGUE, Planting, expected_boundaries, plantings
 from trlm_lab.base.interfaces import Subject, TraceView
 from trlm_lab.base.model_parts import ladder_of
-from trlm_lab.base.records import CaseSuite, EffectiveConfig, Mismatch, TolerancePolicy
+from trlm_lab.base.records import (
+    CaseSuite,
+    EffectiveConfig,
+    Mismatch,
+    Outcome,
+    TolerancePolicy,
+)
+from trlm_lab.base.records.outcome import outcome_of_error
 from trlm_lab.bisection.scoreboard import Expectation, Scoreboard, Standing, scoreboard
 from trlm_lab.cases import random_cases
-from trlm_lab.errors import UnknownNameError
+from trlm_lab.errors import TrlmError, UnknownNameError
 from trlm_lab.flows.acquisition import admit_source
 from trlm_lab.flows.conditioning import Conditioning
 from trlm_lab.flows.engines import needs_model_dir, runner
@@ -126,11 +133,7 @@ def run_catalogue(
                     results += list(judge_planting(bench, planting))
                     meter.advance()
             if not only:
-                results += [
-                    (Expectation(engine, None), bench.judge(bench.run(engine)))
-                    for engine in SOUND_ENGINES
-                    if runner(engine).availability().available
-                ]
+                results += list(judge_sound(bench, board))
             boards[quant] = scoreboard(results)
     return Scored(boards)
 
@@ -149,6 +152,21 @@ def prepare_bench(ws: Workspace, spec: str, quant: str) -> Bench:
     }
     third = Conditioning(ws, quant, oracle, subjects[False], suite)
     return Bench(subjects, described.config, suite, third, policy)
+
+
+def judge_sound(bench: Bench, board: Board) -> Iterator[Result]:
+    """Every sound engine that is here and runs this model; the board is told of one that cannot."""
+    for engine in SOUND_ENGINES:
+        if not runner(engine).availability().available:
+            continue
+        try:
+            trace = bench.run(engine)
+        except TrlmError as error:
+            if outcome_of_error(error.code) is not Outcome.NOT_SUPPORTED:
+                raise
+            board.say(f"  {engine} left out: {error.detail}")
+            continue
+        yield Expectation(engine, None), bench.judge(trace)
 
 
 def judge_planting(bench: Bench, planting: Planting) -> Iterator[Result]:
