@@ -159,7 +159,7 @@ def test_content_that_no_writer_produces() -> None:
     assert codes(built(DType.f32, up_proj=nan_first)) == {"NONFINITE"}
     assert codes(built(model_norm_is_f32=nan_first)) == set()
     spoilers = {
-        "a code -128": lambda d, s: (b"\x80" + d[1:], s),
+        "the code -128": lambda d, s: (b"\x80" + d[1:], s),
         "nonzero padding": lambda d, s: (d[:63] + b"\x01" + d[64:], s),
         "a negative scale": lambda d, s: (d, b"\x00\x80" + s[2:]),
         "a scale that is not finite": lambda d, s: (d, b"\x00\x7c" + s[2:]),

@@ -36,20 +36,21 @@ def test_slm_number_error_tensor(patch: Patch, small: bytes, field: str, value: 
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("dtype", DType.q4_g64),
-        ("layout", Layout.sparse_residual),
         ("layout", Layout.external_piece_map),
         ("flags", 4),
-        ("scale_encoding", ScaleEncoding.fp16),
     ],
 )
 def test_slm_unsupported_error_tensor(patch: Patch, field: str, value: int) -> None:
     refused(patch("tensor", NORM, **{field: value}), SlmUnsupportedError)
 
 
-@pytest.mark.parametrize("encoding", [ScaleEncoding.none, ScaleEncoding.bf16, ScaleEncoding.e8m0])
-def test_slm_unsupported_error_scales(patch: Patch, encoding: int) -> None:
-    refused(patch("tensor", EMBED, scale_encoding=encoding), SlmUnsupportedError)
+def test_slm_shape_error_scales(patch: Patch) -> None:
+    """Scales where there are none, none where there are some, and some of another size."""
+    refused(patch("tensor", NORM, scale_encoding=ScaleEncoding.fp16), SlmShapeError)
+    refused(patch("tensor", EMBED, scale_encoding=ScaleEncoding.none), SlmShapeError)
+    refused(patch("tensor", EMBED, scale_encoding=ScaleEncoding.e8m0), SlmShapeError)
+    other = patch("tensor", EMBED, scale_encoding=ScaleEncoding.bf16)
+    assert open_slm(other).tensor("head").scale_encoding == ScaleEncoding.bf16
 
 
 @pytest.mark.parametrize("flags", [8, 1 << 31])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from trlm_lab.backends.faults import CATALOGUE, Fault, Planting, planting, refusal
 from trlm_lab.backends.model_files import OpenModel, open_subject
 from trlm_lab.backends.reference import ReferenceRunner, ReferenceSession
-from trlm_lab.backends.slm_weights import Q8Rows
+from trlm_lab.backends.slm_weights import CodedRows
 from trlm_lab.base.interfaces import Subject
 from trlm_lab.base.model_parts import tensor_name
 from trlm_lab.base.records import Availability, EffectiveConfig
@@ -103,6 +103,6 @@ def layer_number(spec: str, layer: str, config: EffectiveConfig) -> int:
 
 
 def quantization(model: OpenModel) -> str:
-    """How the matrices of an open model are stored: `f32` or `q8_r128`."""
+    """How the first query projection of an open model is stored: a block format, or `f32`."""
     queries = model.tensors[tensor_name(model.config, "q_proj", 0)]
-    return "q8_r128" if isinstance(queries, Q8Rows) else "f32"
+    return queries.format.name if isinstance(queries, CodedRows) else "f32"

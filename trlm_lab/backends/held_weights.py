@@ -14,6 +14,7 @@ import numpy as np
 
 from trlm_lab.ops.arithmetic import Array
 from trlm_lab.ops.matmul import RowBlocks
+from trlm_lab.ops.sparse import WithResidual
 
 #: Rows decoded at a time, so that the decoder's own copies stay small.
 STEP = 4096
@@ -43,10 +44,17 @@ class HeldRows:
         return held
 
 
+def _held(rows: RowBlocks, dtype: np.dtype[Any]) -> RowBlocks:
+    """The rows held; a residual stays apart, since its sum is one of its own."""
+    if isinstance(rows, WithResidual):
+        return WithResidual(HeldRows(rows.dense, dtype), rows.sparse)
+    return HeldRows(rows, dtype)
+
+
 def held_tensors(tensors: Mapping[str, RowBlocks], dtype: np.dtype[Any]) -> dict[str, RowBlocks]:
     """Every matrix held, two names of one matrix (a tied head) once; vectors stay as they are."""
     made: dict[int, RowBlocks] = {}
     for rows in tensors.values():
         if len(rows.shape) == 2:
-            made.setdefault(id(rows), HeldRows(rows, dtype))
+            made.setdefault(id(rows), _held(rows, dtype))
     return {name: made.get(id(rows), rows) for name, rows in tensors.items()}

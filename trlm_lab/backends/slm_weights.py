@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
+from trlm_lab.base.interfaces import BlockFormat
 from trlm_lab.errors import UnsupportedModelError
 from trlm_lab.ops.arithmetic import Array
 from trlm_lab.ops.matmul import RowBlocks
-from trlm_lab.quant.q8_r128 import Q8R128, groups_of
+from trlm_lab.ops.sparse import WithResidual
+from trlm_lab.quant import GROUPED, block_format
+from trlm_lab.quant.sparse import Sparse, decode_sparse
 from trlm_lab.slm.numbers import DType
-from trlm_lab.slm.read import SlmFile, SlmTensor, dense_f32
+from trlm_lab.slm.read import SlmFile, SlmTensor, dense_f32, residual_payload
 
 DENSE = (DType.f32, DType.f16, DType.bf16)
 
 
-class Q8Rows:
-    """A q8_r128 matrix; rows come out as float32(code) * float32(scale), one rounding."""
+class CodedRows:
+    """A grouped matrix; rows come out as float32(code) * float32(scale), one rounding."""
 
     def __init__(self, tensor: SlmTensor) -> None:
         self.tensor = tensor
-        self.format = Q8R128()
+        self.format: BlockFormat = block_format(tensor.dtype.name, tensor.scale_encoding.name)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -34,7 +37,7 @@ class Q8Rows:
         """
         t = self.tensor
         low, high, _ = rows.indices(t.rows)
-        scale_row = 2 * groups_of(t.cols)
+        scale_row = self.format.scale_row(t.cols)
         return self.format.dequantize(
             t.data[low * t.row_stride : high * t.row_stride],
             t.scales[low * scale_row : high * scale_row],
@@ -53,12 +56,30 @@ def rows_of(tensor: SlmTensor) -> RowBlocks:
     """
     if tensor.dtype in DENSE:
         return np.asarray(dense_f32(tensor))
-    if tensor.dtype == DType.q8_r128 and len(tensor.dims) == 2:
-        return Q8Rows(tensor)
+    if tensor.dtype.name in GROUPED and len(tensor.dims) == 2:
+        return CodedRows(tensor)
     detail = f"the tensor {tensor.name!r} is stored as {tensor.dtype.name}, rank {len(tensor.dims)}"
     raise UnsupportedModelError(where=tensor.name, detail=detail)
 
 
+def sparse_rows(tensor: SlmTensor) -> Sparse:
+    """The entries of a sparse residual.
+
+    Raises:
+        Refused: entries that no packer writes.
+    """
+    nnz, payload = residual_payload(tensor)
+    shape = tensor.rows, tensor.cols, nnz
+    return decode_sparse(payload, tensor.scales, shape, tensor.dtype.name, tensor.name)
+
+
 def slm_tensors(slm: SlmFile) -> dict[str, RowBlocks]:
-    """Every tensor of the file by name; an alias shows its target's rows."""
-    return {tensor.name: rows_of(tensor) for tensor in slm.tensors}
+    """Every tensor of the model by name, with its residual; an alias shows its target's rows."""
+    sparse = {t.residual_of: sparse_rows(t) for t in slm.tensors if t.residual_of}
+    found: dict[str, RowBlocks] = {}
+    for tensor in slm.tensors:
+        if tensor.residual_of is not None:
+            continue
+        rows, residual = rows_of(tensor), sparse.get(tensor.alias_of or tensor.name)
+        found[tensor.name] = rows if residual is None else WithResidual(rows, residual)
+    return found

@@ -129,9 +129,12 @@ class TraceView(Protocol):
 
 
 class BlockFormat(Protocol):
-    """A quantized storage format of a matrix (rows, cols)."""
+    """A storage format of a matrix (rows, cols) narrower than float32."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The dtype's name."""
+        ...
 
     def row_stride(self, cols: int) -> int:
         """Bytes of a padded row of codes."""
@@ -139,6 +142,10 @@ class BlockFormat(Protocol):
 
     def groups(self, cols: int) -> int:
         """Scales of a row."""
+        ...
+
+    def scale_row(self, cols: int) -> int:
+        """Bytes of the scales of a row."""
         ...
 
     def quantize(

@@ -256,6 +256,7 @@ from trlm_lab.errors.process import (
 from trlm_lab.errors.quant import (
     QuantCodeError,
     QuantNonFiniteError,
+    QuantIndexError,
     QuantOverflowError,
     QuantPaddingError,
     QuantPlaneError,
@@ -589,6 +590,7 @@ __all__ = [
     "QuantNonFiniteError",
     "QuantOverflowError",
     "QuantPaddingError",
+    "QuantIndexError",
     "QuantPlaneError",
     "QuantScaleError",
     "ReceiptMissingError",

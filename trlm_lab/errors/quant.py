@@ -18,7 +18,15 @@ class QuantOverflowError(Refused):
 
     code = "QUANT_OVERFLOW"
     rule = "tensor {tensor!r}, row {row}, group {group}: the scale {value} is above {limit}"
-    fix = "store the tensor as f32, or choose a scale encoding with a larger range"
+    fix = "store the tensor as f32, or choose a scale encoding with a larger range (bf16)"
+
+
+class QuantRangeError(Refused):
+    """A weight that rounds to an infinity of the narrower float."""
+
+    code = "QUANT_RANGE"
+    rule = "tensor {tensor!r}, row {row}, column {column}: {value} is above {limit}"
+    fix = "store the tensor as bf16 or f32"
 
 
 class QuantPlaneError(Refused):
@@ -35,6 +43,14 @@ class QuantScaleError(Refused):
     code = "QUANT_SCALE"
     rule = "row {row}, group {group}: the scale {value} (bits {bits}) is {why}"
     fix = "pack the tensor again; scales are +0 or positive normal numbers"
+
+
+class QuantIndexError(Refused):
+    """A sparse residual whose rows or columns no writer produces."""
+
+    code = "QUANT_INDEX"
+    rule = "{part} {at} is {got}, expected {expected}"
+    fix = "pack the tensor again; row pointers and columns ascend"
 
 
 class QuantCodeError(Refused):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 
 from trlm_lab.base.records.inspection import InspectedTensor
+from trlm_lab.inspector.codes import GROUPS, SCALE_BYTES, UNITS
 from trlm_lab.inspector.report import Report
+from trlm_lab.inspector.residuals import VALUES, check_base, residual_sizes
 
 ROLES = (
     "other",
@@ -41,7 +43,9 @@ DTYPES = ("?", "f32", "f16", "bf16", "q8_r128", "q6_g64", "q5_g64", "q4_g64")
 LAYOUTS = ("dense", "alias", "sparse_residual", "external_piece_map")
 ENCODINGS = ("none", "fp16", "bf16", "e8m0")
 #: dtype: (columns of a storage unit, its bytes, columns of a scale group or 0)
-STORAGE = {"f32": (1, 4, 0), "f16": (1, 2, 0), "bf16": (1, 2, 0), "q8_r128": (64, 64, 128)}
+STORAGE = {"f32": (1, 4, 0), "f16": (1, 2, 0), "bf16": (1, 2, 0)} | {
+    name: (64, UNITS[name], group) for name, group in GROUPS.items()
+}
 PIECE = 1048576
 NONE = 0xFFFFFFFF
 RESERVED = ((18, 20), (44, 48), (116, 128))
@@ -124,9 +128,9 @@ def check_tensors(
             report.add("FLAGS", at + 12, f"flags {row.flags:#x}")
         if row.layout == "alias":
             _check_alias(report, at, row, rows)
-        elif row.layout != "dense" or row.dtype not in STORAGE:
+        elif row.layout not in ("dense", "sparse_residual") or row.dtype not in STORAGE:
             report.add("UNSUPPORTED", at, f"layout {row.layout}, dtype {row.dtype}")
-        elif _check_stored(report, at, row, body, size):
+        elif _check_stored(report, at, row, rows, body):
             end = _check_order(report, row, end)
             readable.append(row)
         _check_tied(report, at, row, rows)
@@ -134,20 +138,49 @@ def check_tensors(
     return readable
 
 
-def _check_stored(report: Report, at: int, row: InspectedTensor, body: int, size: int) -> bool:
-    if not row.dims or 0 in row.dims:
-        return False
+def _dense_sizes(report: Report, row: InspectedTensor) -> tuple[int, int, int]:
+    """row_stride, data_len and aux_len of a dense tensor; notes a scale encoding out of place."""
     unit, unit_bytes, group = STORAGE[row.dtype]
     lines, cols = math.prod(row.dims[:-1]), row.dims[-1]
     stride = -(-cols // unit) * unit_bytes
-    scales = 2 * lines * -(-cols // group) if group else 0
-    facts = {
+    if (row.scale_encoding == "none") == bool(group):
+        detail = f"{row.dtype} with the scale encoding {row.scale_encoding}"
+        report.add("TENSOR", f"tensor {row.name}", detail)
+    groups = -(-cols // group) if group else 0
+    return stride, lines * stride, lines * groups * SCALE_BYTES.get(row.scale_encoding, 0)
+
+
+def _sizes(
+    report: Report, row: InspectedTensor, rows: tuple[InspectedTensor, ...]
+) -> tuple[int, int, int] | None:
+    if row.layout == "dense":
+        if row.alias_of is not None:
+            report.add("TENSOR", f"tensor {row.name}", f"alias_of is {row.alias_of}, not None")
+        return _dense_sizes(report, row)
+    check_base(report, row, rows)
+    found = residual_sizes(report, row)
+    if found is None:
+        return None
+    if row.scale_encoding != VALUES[row.dtype][1]:
+        detail = f"{row.dtype} values with the scale encoding {row.scale_encoding}"
+        report.add("TENSOR", f"tensor {row.name}", detail)
+    return 0, *found
+
+
+def _check_stored(
+    report: Report, at: int, row: InspectedTensor, rows: tuple[InspectedTensor, ...], body: int
+) -> bool:
+    if not row.dims or 0 in row.dims:
+        return False
+    sizes, size = _sizes(report, row, rows), len(report.view)
+    if sizes is None:
+        return False
+    stride, data, scales = sizes
+    facts: dict[str, tuple[int, int]] = {
         "row_stride": (row.row_stride, stride),
-        "data_len": (row.data_range[1] - row.data_range[0], lines * stride),
-        "logical_nbytes": (report.number(at + 48, 8), lines * stride),
+        "data_len": (row.data_range[1] - row.data_range[0], data),
+        "logical_nbytes": (report.number(at + 48, 8), data),
         "aux_len": (row.scales_range[1] - row.scales_range[0], scales),
-        "scale_encoding": (row.scale_encoding, "fp16" if group else "none"),
-        "alias_of": (row.alias_of, None),
         "alignment": (row.data_range[0] % 64 + row.scales_range[0] % 64, 0),
         "first_piece": (row.first_piece, (row.data_range[0] - body) // PIECE),
     }

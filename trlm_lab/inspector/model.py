@@ -22,7 +22,11 @@ _NORMS = {
 
 
 def check_model(report: Report, config: dict[str, Any], rows: tuple[InspectedTensor, ...]) -> None:
-    """Note every role that occurs too often or too rarely, or with another shape."""
+    """Note every role that occurs too often or too rarely, or with another shape.
+
+    A sparse residual belongs to its base and is no tensor of the model.
+    """
+    rows = tuple(row for row in rows if row.layout != "sparse_residual")
     if config.get("model_type") != "llama" and "norm_placement" not in config:
         return
     once, layered = _outside(config), _layer(config)

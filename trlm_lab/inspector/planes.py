@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from trlm_lab.base.records.inspection import InspectedTensor
+from trlm_lab.inspector.codes import BITS, GROUPS, scale_faults, unit_codes
 from trlm_lab.inspector.report import Report
+from trlm_lab.inspector.residuals import check_entries
 
 #: Rows looked at together, in elements.
 BATCH = 1 << 20
@@ -14,9 +16,12 @@ BATCH = 1 << 20
 def check_planes(report: Report, row: InspectedTensor) -> None:
     """Note the first value of a stored tensor that no writer produces."""
     data = report.view[row.data_range[0] : row.data_range[1]]
-    if row.dtype == "q8_r128":
+    if row.layout == "sparse_residual":
+        check_entries(report, row)
+        return
+    if row.dtype in GROUPS:
         scales = report.view[row.scales_range[0] : row.scales_range[1]]
-        _check_q8(report, row, data, scales)
+        _check_grouped(report, row, data, scales)
         return
     # Exponent bits all ones mean NaN or infinity, in each of the three formats.
     mask = {"f32": 0x7F800000, "f16": 0x7C00, "bf16": 0x7F80}[row.dtype]
@@ -28,21 +33,22 @@ def check_planes(report: Report, row: InspectedTensor) -> None:
             return
 
 
-def _check_q8(report: Report, row: InspectedTensor, data: memoryview, scales: memoryview) -> None:
-    cols, stride = row.dims[-1], row.row_stride
-    codes = np.frombuffer(data, np.int8).reshape(-1, stride)
-    words = np.frombuffer(scales, "<u2").reshape(codes.shape[0], -1)
-    step = max(1, BATCH // stride)
-    for low in range(0, codes.shape[0], step):
-        part, scale = codes[low : low + step], words[low : low + step]
-        used = np.add.reduceat(part[:, :cols] != 0, np.arange(0, cols, 128), axis=1) > 0
-        exponent = scale >> 10 & 31
+def _check_grouped(
+    report: Report, row: InspectedTensor, data: memoryview, scales: memoryview
+) -> None:
+    cols, group = row.dims[-1], GROUPS[row.dtype]
+    stored = np.frombuffer(data, np.uint8).reshape(-1, row.row_stride)
+    word = np.dtype("u1" if row.scale_encoding == "e8m0" else "<u2")
+    words = np.frombuffer(scales, word).reshape(len(stored), -1)
+    lowest = -(1 << (BITS[row.dtype] - 1))
+    step = max(1, BATCH // (8 * row.row_stride))
+    for low in range(0, len(stored), step):
+        part, scale = unit_codes(row.dtype, stored[low : low + step]), words[low : low + step]
+        used = np.add.reduceat(part[:, :cols] != 0, np.arange(0, cols, group), axis=1) > 0
         for what, bad in (
-            ("a code -128", part == -128),
+            (f"the code {lowest}", part == lowest),
             ("nonzero padding", part[:, cols:] != 0),
-            ("a negative scale", scale >= 0x8000),
-            ("a scale that is not finite", exponent == 31),
-            ("a subnormal scale", (exponent == 0) & ((scale & 1023) != 0)),
+            *scale_faults(scale, row.scale_encoding, row.dtype),
             ("scale 0 with codes", (scale == 0) & used),
         ):
             hits = np.argwhere(bad)

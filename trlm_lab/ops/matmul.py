@@ -16,6 +16,7 @@ from jaxtyping import Float
 from trlm_lab.errors import ShapeMismatchError
 from trlm_lab.ops.arithmetic import Arithmetic, Array
 from trlm_lab.ops.reduction import sum_of_products
+from trlm_lab.ops.sparse import WithResidual, sparse_product
 
 #: Elements of a block of outputs (tokens times columns), and the widest block by token count.
 BLOCK_ELEMENTS = 1 << 18
@@ -67,13 +68,17 @@ def _for_each_block(work: Callable[[int], None], starts: range, threads: int) ->
 def matmul(
     x: Float[Array, "T I"], weight: RowBlocks, arithmetic: Arithmetic
 ) -> Float[Array, "T O"]:
-    """x W^T; `weight` has shape (O, I).
+    """x W^T; `weight` has shape (O, I), and may have a sparse residual.
 
     Raises:
         ShapeMismatchError: the inner lengths differ, or an operand has another rank.
     """
     x = arithmetic.array(x)
     check_matmul_shapes(x.shape, tuple(weight.shape))
+    if isinstance(weight, WithResidual):
+        with np.errstate(all="ignore"):
+            dense = matmul(x, weight.dense, arithmetic)
+            return np.asarray(dense + sparse_product(x, weight.sparse, arithmetic))
     tokens, outputs = len(x), weight.shape[0]
     threads = arithmetic.threads if x.size * outputs >= THREADING_THRESHOLD else 1
     width = block_width(tokens, outputs, threads)

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from trlm_lab.base.source_tensors import SourceTensor
 from trlm_lab.pack.source import SLICE_ELEMENTS, matrix_shape
-from trlm_lab.pack.weights import row_slices, rows_between
+from trlm_lab.pack.weights import row_slices
 from trlm_lab.slm.read import SlmFile, SlmTensor
 
 F32 = NDArray[np.float32]
+#: A tensor and its residual, if it has one.
+Stored = tuple[SlmTensor, SlmTensor | None]
 
 
 def source_rows(slm: SlmFile, source: SourceTensor) -> Iterator[F32]:
@@ -24,30 +26,33 @@ def source_rows(slm: SlmFile, source: SourceTensor) -> Iterator[F32]:
     Raises:
         QuantScaleError, QuantCodeError, QuantPaddingError: planes that no writer produces.
     """
-    parts = [(slm.tensor(part.destination), part.steps) for part in source.parts]
-    if any(step.kind == "transpose" for _, steps in parts for step in steps):
-        yield from _turned([tensor for tensor, _ in parts], matrix_shape(source.shape))
+    parts = [
+        (slm.tensor(part.destination), slm.residual_of(part.destination)) for part in source.parts
+    ]
+    if any(step.kind == "transpose" for part in source.parts for step in part.steps):
+        yield from _turned(parts, matrix_shape(source.shape))
         return
-    for tensor, _ in parts:
-        yield from row_slices(tensor)
+    for tensor, residual in parts:
+        yield from row_slices(tensor, residual)
 
 
-def _turned(parts: list[SlmTensor], shape: tuple[int, int]) -> Iterator[F32]:
+def _turned(parts: list[Stored], shape: tuple[int, int]) -> Iterator[F32]:
     """Stored rows are columns of the parts, side by side."""
     rows, cols = shape
     step = max(1, SLICE_ELEMENTS // cols)
     for low in range(0, rows, step):
         high = min(low + step, rows)
-        yield np.concatenate([_columns(tensor, low, high) for tensor in parts], axis=1)
+        yield np.concatenate([_columns(part, low, high) for part in parts], axis=1)
 
 
-def _columns(tensor: SlmTensor, low: int, high: int) -> F32:
+def _columns(part: Stored, low: int, high: int) -> F32:
     """Columns of a matrix as rows, read a few of its own rows at a time."""
+    tensor, residual = part
     out = np.empty((high - low, tensor.rows), np.float32)
-    step = max(1, SLICE_ELEMENTS // tensor.cols)
-    for first in range(0, tensor.rows, step):
-        last = min(first + step, tensor.rows)
-        out[:, first:last] = rows_between(tensor, first, last)[:, low:high].T
+    first = 0
+    for rows in row_slices(tensor, residual):
+        out[:, first : first + len(rows)] = rows[:, low:high].T
+        first += len(rows)
     return out
 
 

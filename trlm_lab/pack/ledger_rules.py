@@ -72,10 +72,13 @@ def _overlaps(ledger: Ledger) -> Findings:
 
 
 def _partitions(ledger: Ledger) -> Findings:
-    """The parts of a split tensor are its rows, each once; an unsplit one becomes one tensor."""
+    """The parts of a split tensor are its rows, each once; an unsplit one becomes one tensor.
+
+    A residual is made of the same rows as its base, and is no part of its own.
+    """
     parts: dict[str, list[LedgerEntry]] = {}
     for entry in ledger.entries:
-        if not _aliases(entry):
+        if not _aliases(entry) and not _is_residual(entry):
             parts.setdefault(entry.source_name, []).append(entry)
     for name, entries in parts.items():
         spans = sorted(_span(entry) for entry in entries)
@@ -123,7 +126,17 @@ _SHAPES: dict[str, Callable[[Transform, tuple[int, ...]], tuple[int, ...]]] = {
     "transpose": lambda step, shape: shape[::-1],
     "rows": lambda step, shape: (int(step.parameters["count"]), *shape[1:]),
 }
-_KNOWN = {"transpose", "rows", "widen", "copy", "quantize", "pad", "alias"}
+_KNOWN = {
+    "transpose",
+    "rows",
+    "widen",
+    "copy",
+    "quantize",
+    "pad",
+    "alias",
+    "residual",
+    "rotary_permutation",
+}
 #: What the parameters of a step must hold.
 _NEEDED = {
     "quantize": {"profile", "profile_id", "data_range", "scales_range", "lost"},
@@ -139,6 +152,7 @@ def _steps(entry: LedgerEntry) -> Findings:
     name = entry.destination_name
     for step in entry.transforms:
         if step.kind == "rotary_permutation":
+    "residual": {"of", "entries", "profile", "profile_id", "data_range", "scales_range", "lost"},
             detail = "queries and keys keep the source's order; rope_order says which it is"
             yield LedgerFinding("LEDGER_ROTARY", name, detail)
         elif step.kind not in _KNOWN:
@@ -169,3 +183,7 @@ def _grouping(entry: LedgerEntry, step: Transform) -> Findings:
 
 def _aliases(entry: LedgerEntry) -> bool:
     return entry.destination_name == HEAD and any(s.kind == "alias" for s in entry.transforms)
+def _is_residual(entry: LedgerEntry) -> bool:
+    return any(step.kind == "residual" for step in entry.transforms)
+
+

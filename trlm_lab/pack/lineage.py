@@ -26,16 +26,20 @@ from trlm_lab.pack.probes import (
     source_element,
     source_product,
 )
-from trlm_lab.pack.profiles import profile_of, quant_profile_id
+from trlm_lab.pack.profile_choice import profile_of
+from trlm_lab.pack.profiles import quant_profile_id
 from trlm_lab.pack.progress import Progress, silent
 from trlm_lab.pack.source import Part, Sources, byte_strides, open_sources
-from trlm_lab.pack.weights import DENSE, row_slices, rows_between
-from trlm_lab.quant import FORMATS
-from trlm_lab.slm.numbers import Layout
-from trlm_lab.slm.read import SlmFile, SlmTensor, open_slm
+from trlm_lab.pack.weights import row_slices, rows_between
+from trlm_lab.quant import GROUPED
+from trlm_lab.quant.grouped import UNIT
+from trlm_lab.slm.numbers import DType, Layout
+from trlm_lab.slm.read import SlmFile, SlmTensor, open_slm, residual_payload
 
 _CHUNK = 1 << 20
 _LOST = "each weight is rounded to the nearest multiple of its group's scale"
+_LOST_NARROW = "each weight is rounded to the nearest value of the narrower float"
+_LOST_RESIDUAL = "all differences but the largest of each row are dropped, those are rounded"
 _UNREAD = "no product reads it, and a strict reader refuses any other code there"
 
 
@@ -91,7 +95,7 @@ class _Derived:
 
     def __init__(self, slm: SlmFile, sources: Sources) -> None:
         self._slm, self._sources = slm, sources
-        self._profile = profile_of(slm)
+        self._profile = profile_of(slm, sources).name
         self._digests: dict[str, str] = {}
 
     def sha256(self, stored: StoredTensor) -> str:
@@ -137,7 +141,7 @@ class _Derived:
     def _part(self, tensor: SlmTensor) -> Part:
         if tensor.alias_of == EMBEDDING and self._sources.head is not None:
             return Part(self._sources.head)
-        part = self._sources.parts.get(tensor.alias_of or tensor.name)
+        part = self._sources.parts.get(tensor.residual_of or tensor.alias_of or tensor.name)
         if part is None or part.shape != tensor.dims:
             detail = f"nothing in the source becomes the tensor {tensor.name!r} of {tensor.dims}"
             raise PackSourceError(where=str(self._sources.root), detail=detail)
@@ -151,18 +155,23 @@ class _Derived:
         steps = list(part.steps)
         if part.stored.info.dtype != "F32":
             steps.append(Transform("widen", {"from": part.stored.info.dtype, "to": "F32"}))
-        if tensor.dtype in DENSE:
+        if tensor.dtype == DType.f32:
             return (*steps, Transform("copy"))
         parameters = {
             "profile": self._profile,
             "profile_id": quant_profile_id(self._profile),
             "data_range": list(payload.data),
             "scales_range": list(payload.scales),
-            "lost": _LOST,
         }
-        steps.append(Transform("quantize", parameters))
-        physical = FORMATS[tensor.dtype.name].row_stride(tensor.cols)
-        if physical > tensor.cols:
+        if tensor.residual_of is not None:
+            facts = {"of": tensor.residual_of, "entries": residual_payload(tensor)[0]}
+            steps.append(Transform("residual", {**facts, **parameters, "lost": _LOST_RESIDUAL}))
+            return tuple(steps)
+        grouped = tensor.dtype.name in GROUPED
+        lost = _LOST if grouped else _LOST_NARROW
+        steps.append(Transform("quantize", {**parameters, "lost": lost}))
+        physical = -(-tensor.cols // UNIT) * UNIT
+        if grouped and physical > tensor.cols:
             shapes = {"logical": [tensor.rows, tensor.cols], "physical": [tensor.rows, physical]}
             steps.append(Transform("pad", {**shapes, "fill": "code 0", "unread": _UNREAD}))
         return tuple(steps)

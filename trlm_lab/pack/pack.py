@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from trlm_lab.base.model_parts import EMBEDDING, HEAD, ModelTensor, model_tensors
 from trlm_lab.base.records import Artifact, EffectiveConfig, Ledger
 from trlm_lab.pack.artifact_file import ArtifactSink, map_file
 from trlm_lab.pack.lineage import ledger_of
-from trlm_lab.pack.profiles import PROFILES, PackProfile, encoder
+from trlm_lab.pack.profiles import PROFILES, PackProfile
 from trlm_lab.pack.progress import Progress, silent
-from trlm_lab.pack.source import Part, open_sources, widened
-from trlm_lab.slm.numbers import Role
+from trlm_lab.pack.residuals import measured, payload_again
+from trlm_lab.pack.source import Sources, open_sources, widened
+from trlm_lab.slm.numbers import DType, Role
 from trlm_lab.slm.plan import Placement, TensorSpec, plan_file
 from trlm_lab.slm.read import open_slm
+from trlm_lab.slm.residuals import SUFFIX
 
 
 def pack_snapshot(
@@ -27,24 +30,25 @@ def pack_snapshot(
 ) -> tuple[Artifact, Ledger]:
     """Write the artifact of a snapshot; the same inputs give the same bytes.
 
-    `quant` is `f32` or `q8_r128` (matrices, the embedding included; norms stay f32). `tokenizer`
+    `quant` names a profile (matrices, the embedding included; norms stay f32). `tokenizer`
     becomes the tokenizer section as it is. A tied head becomes an alias of the embedding. Memory
     is bounded by slices of 16 MB and the scales of one tensor; `out` is replaced whole or not.
 
     Raises:
         UnknownNameError: no such profile.
         PackSourceError and its neighbours: source and configuration contradict each other.
-        NonFiniteError, QuantNonFiniteError, QuantOverflowError: weights that cannot be stored.
+        NonFiniteError, QuantNonFiniteError, QuantOverflowError, QuantRangeError: weights that
+            cannot be stored.
     """
     profile = PROFILES[quant]
     sources = open_sources(snapshot_root, config)
-    specs = [_spec(t, profile, config) for t in model_tensors(config)]
+    specs = [s for t in model_tensors(config) for s in _specs(t, profile, config, sources)]
     plan = plan_file(specs, config.to_map(), tokenizer)
     with ArtifactSink(out, plan) as sink:
         for done, placement in enumerate(plan.placements):
             progress(f"pack {quant}", done, len(specs))
-            if placement.target is None:
-                _write(sink, sources.parts[placement.spec.name], placement)
+            if placement.stored:
+                _write(sink, sources, placement, profile)
             else:
                 sink.alias()
         file_sha256, self_sha256, merkle_root = sink.commit()
@@ -64,16 +68,35 @@ def pack_snapshot(
     return artifact, ledger_of(slm, sources, config, progress)
 
 
-def _spec(tensor: ModelTensor, profile: PackProfile, config: EffectiveConfig) -> TensorSpec:
-    alias = EMBEDDING if tensor.name == HEAD and config.tie_word_embeddings else None
-    dtype = profile.dtype_of(tensor.shape)
-    return TensorSpec(tensor.name, Role[tensor.role], dtype, tensor.shape, alias)
+def _specs(
+    tensor: ModelTensor, profile: PackProfile, config: EffectiveConfig, sources: Sources
+) -> Iterator[TensorSpec]:
+    """The tensor, and behind it its residual where it gets one."""
+    role = Role[tensor.role]
+    if tensor.name == HEAD and config.tie_word_embeddings:
+        dtype = profile.dtype_of(Role.embedding, tensor.shape)
+        yield TensorSpec(tensor.name, role, dtype, tensor.shape, EMBEDDING)
+        return
+    dtype = profile.dtype_of(role, tensor.shape)
+    yield TensorSpec(tensor.name, role, dtype, tensor.shape, scales=profile.scales_of(dtype))
+    if profile.residual and dtype != DType.f32:
+        found = measured(sources.parts[tensor.name], profile, dtype, tensor.name).sparse
+        if found is not None:
+            values = DType[profile.residual.value_dtype]
+            name = tensor.name + SUFFIX
+            yield TensorSpec(name, role, values, tensor.shape, tensor.name, nnz=found.nnz)
 
 
-def _write(sink: ArtifactSink, part: Part, placement: Placement) -> None:
-    spec, dtype = placement.spec, part.stored.info.dtype
-    encode = encoder(spec.dtype)
+def _write(
+    sink: ArtifactSink, sources: Sources, placement: Placement, profile: PackProfile
+) -> None:
+    spec = placement.spec
     sink.begin(placement)
-    for first, raw in part.blocks():
-        sink.add(*encode(widened(raw, dtype), spec.name, first))
+    if spec.nnz is None:
+        part, encode = sources.parts[spec.name], profile.encoder(spec.dtype)
+        for first, raw in part.blocks():
+            sink.add(*encode(widened(raw, part.stored.info.dtype), spec.name, first))
+    else:
+        assert spec.alias_of is not None
+        sink.add(*payload_again(sources, profile, spec.alias_of, spec.role, spec.dims))
     sink.end()

@@ -1,4 +1,4 @@
-"""Quantization profiles: data files that pin a storage form, and how the packer applies each."""
+"""Quantization profiles: data files that pin storage forms, and how the packer applies each."""
 
 from __future__ import annotations
 
@@ -12,70 +12,75 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trlm_lab.base import canon
+from trlm_lab.base.interfaces import BlockFormat
 from trlm_lab.base.registry import Registry
-from trlm_lab.errors import NonFiniteError, SlmUnsupportedError
-from trlm_lab.quant import FORMATS
-from trlm_lab.slm.numbers import DType
-from trlm_lab.slm.read import SlmFile
+from trlm_lab.errors import NonFiniteError
+from trlm_lab.quant import ABSMAX, Search, block_format
+from trlm_lab.quant.residual import ResidualRule
+from trlm_lab.slm.numbers import DType, Role, ScaleEncoding
+from trlm_lab.slm.planes import PLANE_RULES
 
 Encode = Callable[[NDArray[np.float32], str, int], tuple[bytes | memoryview, bytes]]
+
+#: In the order in which they are looked through and listed.
+NAMES = (
+    "f32",
+    "q8_r128",
+    "q6_g64",
+    "q5_g64",
+    "q4_g64",
+    "mixed-q456",
+    "f16",
+    "bf16",
+    "q8_r128-bf16",
+    "q8_r128-e8m0",
+    "q6_g64-bf16",
+    "q6_g64-e8m0",
+    "q5_g64-bf16",
+    "q5_g64-e8m0",
+    "q4_g64-bf16",
+    "q4_g64-e8m0",
+    "q5_g64-search",
+    "q4_g64-search",
+    "q4_g64-sparse-f16",
+    "q4_g64-sparse-q8",
+)
 
 
 @dataclass(frozen=True)
 class PackProfile:
-    """A named profile: `matrices` is the dtype of two-dimensional tensors; others stay f32."""
+    """A named profile: dtypes of two-dimensional tensors, by role or `matrices`; others stay f32.
+
+    `scales` is the encoding of grouped dtypes, `fractions` the grid of a clipping search (empty:
+    absmax), `residual` the rule of sparse residuals.
+    """
 
     name: str
     matrices: DType
+    roles: dict[Role, DType]
+    scales: ScaleEncoding
+    fractions: tuple[float, ...]
+    residual: ResidualRule | None
 
-    def dtype_of(self, shape: tuple[int, ...]) -> DType:
-        """Storage dtype of a tensor of this shape."""
-        return self.matrices if len(shape) == 2 else DType.f32
+    def dtype_of(self, role: Role, shape: tuple[int, ...]) -> DType:
+        """Storage dtype of a tensor of this role and shape."""
+        return self.roles.get(role, self.matrices) if len(shape) == 2 else DType.f32
 
+    def scales_of(self, dtype: DType) -> ScaleEncoding:
+        """Scale encoding of a dtype: the profile's where the dtype has scales."""
+        return self.scales if PLANE_RULES[dtype].group else ScaleEncoding.none
 
-PROFILES: Registry[PackProfile] = Registry("quantization profile")
-PROFILES.register("f32", PackProfile("f32", DType.f32))
-PROFILES.register("q8_r128", PackProfile("q8_r128", DType.q8_r128))
+    def format_of(self, dtype: DType) -> BlockFormat:
+        """The block format of a dtype other than f32, with the profile's scales and clipping."""
+        clipping = Search(self.fractions) if self.fractions else ABSMAX
+        return block_format(dtype.name, self.scales.name, clipping)
 
-
-def profile_of(slm: SlmFile) -> str:
-    """The profile whose storage an artifact has; of several that store alike the first.
-
-    Raises:
-        SlmUnsupportedError: no profile stores tensors as this file does.
-    """
-    for name in PROFILES:
-        profile = PROFILES[name]
-        if all(t.dtype == profile.dtype_of(t.dims) for t in slm.tensors):
-            return name
-    found = ", ".join(sorted({t.dtype.name for t in slm.tensors}))
-    known = ", ".join(PROFILES)
-    raise SlmUnsupportedError(where=slm.where, field="dtype", got=found, expected=known)
-
-
-def quant_profile(name: str) -> dict[str, Any]:
-    """The profile as data: every field that the conformance standard lists.
-
-    Raises:
-        UnknownNameError: no such profile.
-    """
-    profile = PROFILES[name]
-    folder = files("trlm_lab") / "data" / "profiles" / "quantization"
-    row: dict[str, Any] = json.loads((folder / f"{profile.name}.json").read_text("utf-8"))
-    return row
-
-
-def quant_profile_id(name: str) -> str:
-    """SHA-256 of the canonical encoding of the profile."""
-    return canon.content_id(quant_profile(name))
-
-
-def encoder(dtype: DType) -> Encode:
-    """The function that turns (rows, tensor name, first row) into data and scales."""
-    if dtype == DType.f32:
-        return _dense
-    form = FORMATS[dtype.name]
-    return lambda rows, tensor, first: form.quantize(rows, where=tensor, first_row=first)
+    def encoder(self, dtype: DType) -> Encode:
+        """The function that turns (rows, tensor name, first row) into data and scales."""
+        if dtype == DType.f32:
+            return _dense
+        form = self.format_of(dtype)
+        return lambda rows, tensor, first: form.quantize(rows, where=tensor, first_row=first)
 
 
 def _dense(rows: NDArray[np.float32], tensor: str, first: int) -> tuple[memoryview, bytes]:
@@ -84,3 +89,45 @@ def _dense(rows: NDArray[np.float32], tensor: str, first: int) -> tuple[memoryvi
         bits = f"{int(rows[row, col].view(np.uint32)):08x}"
         raise NonFiniteError(where=tensor, index=(first + row, col), bits=bits)
     return np.ascontiguousarray(rows, dtype="<f4").data.cast("B"), b""
+
+
+def _data(name: str) -> dict[str, Any]:
+    folder = files("trlm_lab") / "data" / "profiles" / "quantization"
+    row: dict[str, Any] = json.loads((folder / f"{name}.json").read_text("utf-8"))
+    return row
+
+
+def _profile(name: str) -> PackProfile:
+    row = _data(name)
+    # The first two profiles are older than `storage`; their dtype is their name.
+    storage = row.get("storage", {"matrices": name, "roles": {}})
+    rule = row.get("residual")
+    return PackProfile(
+        name=name,
+        matrices=DType[storage["matrices"]],
+        roles={Role[role]: DType[dtype] for role, dtype in storage["roles"].items()},
+        scales=ScaleEncoding[row["scale_dtype"] or "none"],
+        fractions=tuple(row.get("search_grid") or ()),
+        residual=rule and ResidualRule(
+            rule["value_dtype"], rule["loss_threshold"], rule["max_density"]
+        ),
+    )  # fmt: skip
+
+
+PROFILES: Registry[PackProfile] = Registry("quantization profile")
+for _name in NAMES:
+    PROFILES.register(_name, _profile(_name))
+
+
+def quant_profile(name: str) -> dict[str, Any]:
+    """The profile as data: every field that the conformance standard lists.
+
+    Raises:
+        UnknownNameError: no such profile.
+    """
+    return _data(PROFILES[name].name)
+
+
+def quant_profile_id(name: str) -> str:
+    """SHA-256 of the canonical encoding of the profile."""
+    return canon.content_id(quant_profile(name))

@@ -17,8 +17,10 @@ from trlm_lab.base.records import EffectiveConfig, Ledger, LedgerEntry
 from trlm_lab.base.source_tensors import SourceTensor, stored_sources
 from trlm_lab.pack.inverse import narrowed, source_rows
 from trlm_lab.pack.ledger_rules import LedgerFinding
-from trlm_lab.pack.profiles import encoder
+from trlm_lab.pack.profile_choice import profile_of
+from trlm_lab.pack.profiles import PackProfile
 from trlm_lab.pack.progress import Progress, silent
+from trlm_lab.pack.residuals import payload_again
 from trlm_lab.pack.source import Sources, widened
 from trlm_lab.slm.read import SlmFile, SlmTensor
 
@@ -27,7 +29,7 @@ def rederive(
     slm: SlmFile, sources: Sources, ledger: Ledger, progress: Progress = silent
 ) -> Iterator[LedgerFinding]:
     """A finding for every tensor whose bytes do not follow by the steps of the ledger."""
-    config = EffectiveConfig.from_map(slm.config)
+    config, profile = EffectiveConfig.from_map(slm.config), profile_of(slm, sources)
     by_source: dict[str, list[LedgerEntry]] = {}
     for entry in ledger.entries:
         by_source.setdefault(entry.source_name, []).append(entry)
@@ -42,7 +44,10 @@ def rederive(
             yield from _undone(slm, source, entries[0])
         else:
             for part in source.parts:
-                yield from _done_again(slm.tensor(part.destination), sources)
+                yield from _done_again(slm.tensor(part.destination), sources, profile)
+                residual = slm.residual_of(part.destination)
+                if residual is not None:
+                    yield from _residual_again(residual, sources, profile)
     progress("undo", len(plan), len(plan))
 
 
@@ -61,16 +66,30 @@ def _undone(slm: SlmFile, source: SourceTensor, entry: LedgerEntry) -> Iterator[
         yield LedgerFinding("LEDGER_INVERSE", source.name, detail)
 
 
-def _done_again(tensor: SlmTensor, sources: Sources) -> Iterator[LedgerFinding]:
-    part, encode = sources.parts[tensor.name], encoder(tensor.dtype)
-    stored = hashlib.sha256(tensor.data)
-    stored.update(tensor.scales)
+def _done_again(
+    tensor: SlmTensor, sources: Sources, profile: PackProfile
+) -> Iterator[LedgerFinding]:
+    part, encode = sources.parts[tensor.name], profile.encoder(tensor.dtype)
     digest, scales = hashlib.sha256(), []
     for first, raw in part.blocks():
         data, scale = encode(widened(raw, part.stored.info.dtype), tensor.name, first)
         digest.update(data)
         scales.append(scale)
     digest.update(b"".join(scales))
+    yield from _compared(tensor, digest)
+
+
+def _residual_again(
+    tensor: SlmTensor, sources: Sources, profile: PackProfile
+) -> Iterator[LedgerFinding]:
+    assert tensor.residual_of is not None
+    planes = payload_again(sources, profile, tensor.residual_of, tensor.role, tensor.dims)
+    yield from _compared(tensor, hashlib.sha256(b"".join(planes)))
+
+
+def _compared(tensor: SlmTensor, digest: hashlib._Hash) -> Iterator[LedgerFinding]:
+    stored = hashlib.sha256(tensor.data)
+    stored.update(tensor.scales)
     if digest.digest() != stored.digest():
         detail = f"stored anew it has the hash {digest.hexdigest()[:16]}…"
         detail += f", the artifact has {stored.hexdigest()[:16]}…"

@@ -7,31 +7,42 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from trlm_lab.quant import FORMATS
+from trlm_lab.quant import block_format
+from trlm_lab.quant.sparse import Sparse, decode_sparse
 from trlm_lab.slm.numbers import DType
-from trlm_lab.slm.read import SlmTensor, dense_f32
+from trlm_lab.slm.read import SlmTensor, dense_f32, residual_payload
 
-DENSE = (DType.f32, DType.f16, DType.bf16)
 SLICE_ELEMENTS = 4 << 20
 
+F32 = NDArray[np.float32]
 
-def row_slices(tensor: SlmTensor) -> Iterator[NDArray[np.float32]]:
+
+def row_slices(tensor: SlmTensor, residual: SlmTensor | None = None) -> Iterator[F32]:
     """The tensor as float32 matrices of consecutive rows, about 16 MB each.
 
+    With its `residual` each row is float32(dense + sparse). A residual alone has zeros between its
+    entries.
+
     Raises:
-        QuantScaleError, QuantCodeError, QuantPaddingError: planes that no writer produces.
+        QuantScaleError, QuantCodeError, QuantPaddingError, QuantIndexError: planes that no writer
+            produces.
     """
     step = max(1, SLICE_ELEMENTS // tensor.cols)
+    sparse = None if residual is None else sparse_of(residual)
     for low in range(0, tensor.rows, step):
-        yield rows_between(tensor, low, min(low + step, tensor.rows))
+        high = min(low + step, tensor.rows)
+        rows = rows_between(tensor, low, high)
+        yield rows if sparse is None else rows + sparse.dense(low, high)
 
 
-def rows_between(tensor: SlmTensor, low: int, high: int) -> NDArray[np.float32]:
+def rows_between(tensor: SlmTensor, low: int, high: int) -> F32:
     """Some rows of a tensor, seen as a matrix, as float32. Raises as `row_slices`."""
-    if tensor.dtype in DENSE:
+    if tensor.residual_of is not None:
+        return sparse_of(tensor).dense(low, high)
+    if tensor.dtype == DType.f32:
         return dense_f32(tensor).reshape(tensor.rows, tensor.cols)[low:high]
     scale_row = len(tensor.scales) // tensor.rows
-    return FORMATS[tensor.dtype.name].dequantize(
+    return block_format(tensor.dtype.name, tensor.scale_encoding.name).dequantize(
         tensor.data[low * tensor.row_stride : high * tensor.row_stride],
         tensor.scales[low * scale_row : high * scale_row],
         high - low,
@@ -39,3 +50,10 @@ def rows_between(tensor: SlmTensor, low: int, high: int) -> NDArray[np.float32]:
         where=tensor.name,
         first_row=low,
     )
+
+
+def sparse_of(tensor: SlmTensor) -> Sparse:
+    """The entries of a residual tensor. Raises as `decode_sparse`."""
+    nnz, payload = residual_payload(tensor)
+    shape = tensor.rows, tensor.cols, nnz
+    return decode_sparse(payload, tensor.scales, shape, tensor.dtype.name, tensor.name)

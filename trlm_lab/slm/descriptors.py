@@ -20,10 +20,12 @@ from trlm_lab.slm.layout import (
     NO_ALIAS,
     PAYLOAD_ALIGN,
     PIECE_SIZE,
+    RESIDUAL,
     TENSOR_DESC,
 )
 from trlm_lab.slm.numbers import DType, Layout, Role, ScaleEncoding, TensorFlag
 from trlm_lab.slm.planes import PLANE_RULES, Planes, planes_of
+from trlm_lab.slm.residuals import VALUE_SCALES, residual_fields, residual_planes
 from trlm_lab.slm.window import Window
 
 Number = TypeVar("Number", bound=IntEnum)
@@ -114,8 +116,11 @@ def check_row(row: Row, header: Header) -> None:
         for name in ("data_off", "data_len", "aux_off", "aux_len", "row_stride",
                      "scale_encoding", "first_piece", "piece_count"):  # fmt: skip
             row.expect(name, 0)
+    elif row.desc.layout == Layout.dense:
+        row.expect("alias_of", NO_ALIAS)
+        _check_payload(row, header, row.desc.planes)
     else:
-        _check_payload(row, header)
+        _check_residual(row, header)
 
 
 def _check_numbers(row: Row) -> None:
@@ -126,15 +131,17 @@ def _check_numbers(row: Row) -> None:
         row.refuse(SlmFlagError, "flags", f"no bit beyond {KNOWN_FLAGS:#x}")
     if row.desc.flags & TensorFlag.entropy_compressed_piecewise:
         row.refuse(SlmUnsupportedError, "flags", "no entropy_compressed_piecewise (reserved)")
-    if layout not in (Layout.dense, Layout.alias):
-        row.refuse(SlmUnsupportedError, "layout", "dense 0, alias 1", f"{layout.name} {layout}")
-    if dtype not in PLANE_RULES:
-        readable = ", ".join(d.name for d in PLANE_RULES)
-        row.refuse(SlmUnsupportedError, "dtype", readable, f"{dtype.name} {dtype}")
+    if layout == Layout.external_piece_map:
+        known = "dense 0, alias 1, sparse_residual 2"
+        row.refuse(SlmUnsupportedError, "layout", known, f"{layout.name} {layout}")
     allowed = PLANE_RULES[dtype].scale_encodings
-    if layout == Layout.dense and encoding not in allowed:
+    if layout == Layout.sparse_residual:
+        if dtype not in VALUE_SCALES:
+            row.refuse(SlmShapeError, "dtype", "f16 or q8_r128 for residual values", dtype.name)
+        allowed = (VALUE_SCALES[dtype],)
+    if layout != Layout.alias and encoding not in allowed:
         names = ", ".join(e.name for e in allowed)
-        row.refuse(SlmUnsupportedError, "scale_encoding", f"{names} for {dtype.name}")
+        row.refuse(SlmShapeError, "scale_encoding", f"{names} for {dtype.name}")
 
 
 def _check_dims(row: Row) -> None:
@@ -148,9 +155,8 @@ def _check_dims(row: Row) -> None:
         row.refuse(SlmShapeError, "dims", f"zeros after the first {desc.rank}")
 
 
-def _check_payload(row: Row, header: Header) -> None:
-    desc, planes = row.desc, row.desc.planes
-    row.expect("alias_of", NO_ALIAS)
+def _check_payload(row: Row, header: Header, planes: Planes) -> None:
+    desc = row.desc
     row.expect("row_stride", planes.row_stride)
     row.expect("data_len", planes.data_len)
     row.expect("logical_nbytes", desc.data_len)
@@ -163,6 +169,31 @@ def _check_payload(row: Row, header: Header) -> None:
     first, count = pieces_of(desc, header.body_off)
     row.expect("first_piece", first)
     row.expect("piece_count", count)
+
+
+def _check_residual(row: Row, header: Header) -> None:
+    """The payload of a residual, and the header at its start.
+
+    Raises:
+        SlmShapeError, SlmAlignmentError, SlmRangeError: as for a dense tensor; a header that
+            contradicts the descriptor.
+    """
+    desc = row.desc
+    if desc.data_len < RESIDUAL.size:
+        row.refuse(SlmShapeError, "data_len", f"at least {RESIDUAL.size}")
+    _check_span(row, header, "data_off", desc.data_off, desc.data_len)
+    found = RESIDUAL.unpack(row.window.view, desc.data_off)
+    nnz, dtype = found["nnz"], DType(desc.dtype)
+    wanted: dict[str, Any] = {**residual_fields(desc.shape, dtype, nnz), "nnz": nnz or "above 0"}
+    for name, value in found.items():
+        if value != wanted[name]:
+            raise SlmShapeError(
+                where=row.window.at(desc.data_off + RESIDUAL.offset(name)),
+                field=f"tensor {row.index} residual {name}",
+                got=value,
+                expected=wanted[name],
+            )
+    _check_payload(row, header, residual_planes(desc.shape, dtype, nnz))
 
 
 def _check_span(row: Row, header: Header, name: str, start: int, length: int) -> None:
@@ -178,7 +209,7 @@ def _check_span(row: Row, header: Header, name: str, start: int, length: int) ->
 
 
 def pieces_of(desc: TensorDesc, body_off: int) -> tuple[int, int]:
-    """First piece and number of pieces that data and scales of a dense tensor touch."""
+    """First piece and number of pieces that data and scales of a stored tensor touch."""
     end = desc.aux_off + desc.aux_len if desc.aux_len else desc.data_off + desc.data_len
     first = (desc.data_off - body_off) // PIECE_SIZE
     last = (end - body_off - 1) // PIECE_SIZE

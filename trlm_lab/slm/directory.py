@@ -13,6 +13,7 @@ from trlm_lab.slm.descriptors import Row, TensorDesc, check_row
 from trlm_lab.slm.header import Header
 from trlm_lab.slm.layout import NO_ALIAS, TENSOR_DESC
 from trlm_lab.slm.numbers import Layout, Role, TensorFlag
+from trlm_lab.slm.residuals import SUFFIX
 from trlm_lab.slm.window import Window
 
 
@@ -34,6 +35,7 @@ def read_directory(
     _check_body(window, header, rows)
     for row in rows:
         _check_alias(row, rows)
+        _check_base(row, rows, strings)
         _check_tied(row, rows)
     return tuple(row.desc for row in rows)
 
@@ -84,6 +86,22 @@ def _check_alias(row: Row, rows: list[Row]) -> None:
         row.refuse(SlmAliasError, "alias_of", "a dense tensor", f"{target_id}, itself no payload")
     for name in ("dtype", "rank", "dims", "logical_nbytes", "sha256_trunc128"):
         row.expect(name, getattr(target, name), SlmAliasError)
+
+
+def _check_base(row: Row, rows: list[Row], strings: tuple[str, ...]) -> None:
+    """A residual has the dimensions and role of a dense tensor and is named after it."""
+    if row.desc.layout != Layout.sparse_residual:
+        return
+    if row.desc.alias_of >= len(rows):
+        row.refuse(SlmAliasError, "alias_of", f"a tensor below {len(rows)}")
+    base = rows[row.desc.alias_of].desc
+    if base.layout != Layout.dense:
+        row.refuse(SlmAliasError, "alias_of", "a dense tensor", f"{row.desc.alias_of}, not dense")
+    for name in ("rank", "dims", "role"):
+        row.expect(name, getattr(base, name), SlmAliasError)
+    named = strings[base.name_id] + SUFFIX
+    if strings[row.desc.name_id] != named:
+        row.refuse(SlmAliasError, "name_id", repr(named), repr(strings[row.desc.name_id]))
 
 
 def _check_tied(row: Row, rows: list[Row]) -> None:

@@ -157,6 +157,18 @@ SHARD_DESC: Final = ByteTable(
     Field(20, "32s", "shard_sha256"),
 )
 
+RESIDUAL: Final = ByteTable(
+    40,
+    Field(0, "H", "format"),
+    Field(2, "H", "value_dtype"),
+    Field(4, "I", "rows"),
+    Field(8, "I", "cols"),
+    Field(12, "I", "nnz"),
+    Field(16, "Q", "row_ptr_off"),
+    Field(24, "Q", "col_idx_off"),
+    Field(32, "Q", "values_off"),
+)
+
 STRING_COUNT: Final = struct.Struct("<I")
 STRING_SPAN: Final = struct.Struct("<II")
 

@@ -18,35 +18,58 @@ from trlm_lab.slm.layout import (
     TENSOR_DESC,
     aligned,
 )
-from trlm_lab.slm.numbers import DType, Role, ScaleEncoding
+from trlm_lab.slm.numbers import DType, Layout, Role, ScaleEncoding
 from trlm_lab.slm.planes import PLANE_RULES, Planes, planes_of
+from trlm_lab.slm.residuals import SUFFIX, VALUE_SCALES, residual_planes
 from trlm_lab.slm.strings import encode_strings
 
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """A tensor to be written; `alias_of` names another tensor of the file, else None."""
+    """A tensor to be written; `alias_of` names another tensor of the file, else None.
+
+    `scales` is the scale encoding of a dense tensor (None: the first that the dtype allows). `nnz`
+    makes it a sparse residual of that many entries; `alias_of` is then its base.
+    """
 
     name: str
     role: Role
     dtype: DType
     dims: tuple[int, ...]
     alias_of: str | None = None
+    scales: ScaleEncoding | None = None
+    nnz: int | None = None
+
+    @property
+    def layout(self) -> Layout:
+        """Dense, an alias, or a residual."""
+        if self.nnz is not None:
+            return Layout.sparse_residual
+        return Layout.alias if self.alias_of else Layout.dense
 
     @property
     def scale_encoding(self) -> ScaleEncoding:
-        """The first encoding that the dtype allows; none for an alias."""
-        return ScaleEncoding.none if self.alias_of else PLANE_RULES[self.dtype].scale_encodings[0]
+        """Of a dense tensor or residual; none for an alias."""
+        if self.nnz is not None:
+            return VALUE_SCALES[self.dtype]
+        if self.alias_of:
+            return ScaleEncoding.none
+        return self.scales or PLANE_RULES[self.dtype].scale_encodings[0]
 
     @property
     def planes(self) -> Planes:
-        """Sizes of the planes of a dense tensor."""
+        """Sizes of the planes of a stored tensor."""
+        if self.nnz is not None:
+            return residual_planes(self.dims, self.dtype, self.nnz)
         return planes_of(self.dims, self.dtype, self.scale_encoding)
 
 
 @dataclass(frozen=True)
 class Placement:
-    """A spec with its absolute offsets; an alias has zeros and the index of its target."""
+    """A spec with its absolute offsets; an alias has zeros and the index of its target.
+
+    A residual has both: bytes of its own, and the index of its base.
+    """
 
     spec: TensorSpec
     data_off: int
@@ -54,8 +77,13 @@ class Placement:
     target: int | None
 
     @property
+    def stored(self) -> bool:
+        """Whether it has bytes of its own."""
+        return self.spec.layout != Layout.alias
+
+    @property
     def end(self) -> int:
-        """First byte after data and scales (a dense tensor)."""
+        """First byte after data and scales (a stored tensor)."""
         planes = self.spec.planes
         return self.aux_off + planes.aux_len if planes.aux_len else self.data_off + planes.data_len
 
@@ -94,7 +122,8 @@ def plan_file(specs: list[TensorSpec], config: dict[str, Any], tokenizer: bytes)
 
     Raises:
         SlmTensorSetError: duplicate names, or no dense tensor.
-        SlmAliasError: an alias of nothing or of another alias.
+        SlmAliasError: an alias or residual of nothing, or of what is not dense; a residual that is
+            not named after its base.
     """
     targets = _alias_targets(specs)
     strings, encoded = encode_strings([s.name for s in specs]), canon.encode(config)
@@ -131,11 +160,16 @@ def _alias_targets(specs: list[TensorSpec]) -> list[int | None]:
             field="the plan", got=[s.name for s in specs], expected="distinct names, one stored"
         )
     for spec in specs:
-        target = index.get(spec.alias_of) if spec.alias_of else None
-        if spec.alias_of and (target is None or specs[target].alias_of):
+        if not spec.alias_of:
+            continue
+        target = index.get(spec.alias_of)
+        if target is None or specs[target].layout != Layout.dense:
             raise SlmAliasError(
-                where=spec.name, field="alias_of", got=spec.alias_of, expected="a stored tensor"
+                where=spec.name, field="alias_of", got=spec.alias_of, expected="a dense tensor"
             )
+        named = spec.alias_of + SUFFIX
+        if spec.nnz is not None and spec.name != named:
+            raise SlmAliasError(where=spec.name, field="name", got=spec.name, expected=named)
     return [index[s.alias_of] if s.alias_of else None for s in specs]
 
 
@@ -144,13 +178,13 @@ def _placements(
 ) -> list[Placement]:
     rows, at = [], body_off
     for spec, target in zip(specs, targets, strict=True):
-        if target is not None:
+        if spec.layout == Layout.alias:
             rows.append(Placement(spec, 0, 0, target))
             continue
         planes = spec.planes
         data_off = aligned(at, PAYLOAD_ALIGN)
         aux_off = aligned(data_off + planes.data_len, PAYLOAD_ALIGN) if planes.aux_len else 0
-        rows.append(Placement(spec, data_off, aux_off, None))
+        rows.append(Placement(spec, data_off, aux_off, target))
         at = rows[-1].end
     return rows
 
@@ -158,4 +192,4 @@ def _placements(
 def _payload_end(specs: list[TensorSpec]) -> int:
     """Bytes of the body: its last payload's end, no padding after it."""
     targets: list[int | None] = [0 if s.alias_of else None for s in specs]
-    return max(p.end for p in _placements(specs, targets, 0) if p.target is None)
+    return max(p.end for p in _placements(specs, targets, 0) if p.stored)

@@ -33,11 +33,16 @@ class Planes:
     aux_len: int
 
 
+GROUPED_SCALES = (ScaleEncoding.fp16, ScaleEncoding.bf16, ScaleEncoding.e8m0)
+
 PLANE_RULES: dict[DType, PlaneRule] = {
     DType.f32: PlaneRule(1, 4, 0, (ScaleEncoding.none,)),
     DType.f16: PlaneRule(1, 2, 0, (ScaleEncoding.none,)),
     DType.bf16: PlaneRule(1, 2, 0, (ScaleEncoding.none,)),
-    DType.q8_r128: PlaneRule(64, 64, 128, (ScaleEncoding.fp16,)),
+    DType.q8_r128: PlaneRule(64, 64, 128, GROUPED_SCALES),
+    DType.q6_g64: PlaneRule(64, 48, 64, GROUPED_SCALES),
+    DType.q5_g64: PlaneRule(64, 40, 64, GROUPED_SCALES),
+    DType.q4_g64: PlaneRule(64, 32, 64, GROUPED_SCALES),
 }
 
 SCALE_BYTES: dict[ScaleEncoding, int] = {
@@ -51,8 +56,7 @@ SCALE_BYTES: dict[ScaleEncoding, int] = {
 def planes_of(dims: tuple[int, ...], dtype: DType, encoding: ScaleEncoding) -> Planes:
     """Sizes of a tensor with these dimensions; rows are the product of the leading ones.
 
-    Plain integers, so that hostile dimensions cannot overflow. Raises KeyError for a dtype
-    without a rule; the caller has refused it before.
+    Plain integers, so that hostile dimensions cannot overflow.
     """
     rule = PLANE_RULES[dtype]
     rows, cols = math.prod(dims[:-1]), dims[-1]

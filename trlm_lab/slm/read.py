@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +22,9 @@ from trlm_lab.slm.config import read_config
 from trlm_lab.slm.descriptors import TensorDesc
 from trlm_lab.slm.directory import read_directory
 from trlm_lab.slm.header import Header, read_header
+from trlm_lab.slm.layout import RESIDUAL
 from trlm_lab.slm.numbers import DType, Layout, Role, ScaleEncoding
 from trlm_lab.slm.pieces import PieceDesc, ShardDesc, read_pieces, read_shard
-from trlm_lab.slm.planes import planes_of
 from trlm_lab.slm.sections import check_sections
 from trlm_lab.slm.strings import read_strings
 from trlm_lab.slm.window import Window
@@ -35,6 +36,8 @@ class SlmTensor:
 
     `data` has `rows` rows of `row_stride` bytes, `scales` are little-endian [rows][groups] in
     `scale_encoding` (empty for f32, f16, bf16). `rows` is the product of the leading `dims`.
+    Of a sparse residual `data` is the payload with its header (see `residual_payload`), `scales`
+    has one scale a row, and `residual_of` names the base.
     """
 
     name: str
@@ -51,6 +54,7 @@ class SlmTensor:
     flags: int
     sha256_trunc128: bytes
     descriptor: TensorDesc
+    residual_of: str | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,11 @@ class SlmFile:
                 return tensor
         count = f"{len(self.tensors)} tensors"
         raise SlmNoTensorError(where=self.where, field="the file", got=count, expected=repr(name))
+
+    def residual_of(self, name: str) -> SlmTensor | None:
+        """The sparse residual of a tensor, or of what it aliases; None where there is none."""
+        base = self.tensor(name).alias_of or name
+        return next((t for t in self.tensors if t.residual_of == base), None)
 
     def __contains__(self, name: object) -> bool:
         return any(t.name == name for t in self.tensors)
@@ -112,26 +121,32 @@ def open_slm(buffer: memoryview | bytes, *, where: str = "") -> SlmFile:
 def _tensor(
     view: memoryview, desc: TensorDesc, all_rows: tuple[TensorDesc, ...], strings: tuple[str, ...]
 ) -> SlmTensor:
-    is_alias = desc.layout == Layout.alias
+    is_alias, is_residual = desc.layout == Layout.alias, desc.layout == Layout.sparse_residual
     stored = all_rows[desc.alias_of] if is_alias else desc
-    encoding = ScaleEncoding(stored.scale_encoding)
-    planes = planes_of(stored.shape, DType(stored.dtype), encoding)
+    base = strings[all_rows[desc.alias_of].name_id] if is_residual else None
     return SlmTensor(
         name=strings[desc.name_id],
         role=Role(desc.role),
         dtype=DType(desc.dtype),
         dims=desc.shape,
-        rows=planes.rows,
-        cols=planes.cols,
+        rows=math.prod(desc.shape[:-1]),
+        cols=desc.shape[-1],
         row_stride=stored.row_stride,
-        scale_encoding=encoding,
+        scale_encoding=ScaleEncoding(stored.scale_encoding),
         data=view[stored.data_off : stored.data_off + stored.data_len],
         scales=view[stored.aux_off : stored.aux_off + stored.aux_len],
         alias_of=strings[stored.name_id] if is_alias else None,
         flags=desc.flags,
         sha256_trunc128=desc.sha256_trunc128,
         descriptor=desc,
+        residual_of=base,
     )
+
+
+def residual_payload(tensor: SlmTensor) -> tuple[int, memoryview]:
+    """Entries of a sparse residual, and its bytes behind the header: rows, columns, values."""
+    nnz = RESIDUAL.unpack(tensor.data, 0)["nnz"]
+    return nnz, tensor.data[RESIDUAL.size :]
 
 
 def dense_f32(tensor: SlmTensor) -> NDArray[np.float32]:

@@ -125,7 +125,7 @@ def assemble(
     plan = plan_file(specs, config, tokenizer)
     body, hashes = bytearray(plan.body_len), []
     for placement in plan.placements:
-        if placement.target is not None:
+        if not placement.stored:
             hashes.append(bytes(16))
             continue
         data, scales = payloads[placement.spec.name]
@@ -177,14 +177,14 @@ def _header(plan: FilePlan, body: BodyHashes) -> Header:
 def _descriptor(plan: FilePlan, index: int, hashes: list[bytes]) -> TensorDesc:
     placement = plan.placements[index]
     spec = placement.spec
-    if placement.target is not None:
+    if not placement.stored:
         return _alias_descriptor(plan, index, hashes)
     planes = spec.planes
     desc = TensorDesc(
         name_id=index,
         role=spec.role,
         dtype=spec.dtype,
-        layout=Layout.dense,
+        layout=spec.layout,
         scale_encoding=spec.scale_encoding,
         flags=0,
         rank=len(spec.dims),
@@ -195,7 +195,7 @@ def _descriptor(plan: FilePlan, index: int, hashes: list[bytes]) -> TensorDesc:
         data_len=planes.data_len,
         aux_off=placement.aux_off,
         aux_len=planes.aux_len,
-        alias_of=NO_ALIAS,
+        alias_of=NO_ALIAS if placement.target is None else placement.target,
         first_piece=0,
         piece_count=0,
         sha256_trunc128=hashes[index],

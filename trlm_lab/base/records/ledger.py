@@ -17,8 +17,8 @@ _ROWS = ("first", "count")
 class Transform:
     """One ordered step, with parameters.
 
-    `transpose`, `rows`, `widen`, `copy`, `quantize`, `pad`, `alias`; docs/formats/ledger.md says
-    what each does, how it is undone, and what its parameters are.
+    `transpose`, `rows`, `widen`, `copy`, `quantize`, `pad`, `alias`, `residual`;
+    docs/formats/ledger.md says what each does, how it is undone, and what its parameters are.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class LedgerEntry:
     @property
     def lossless(self) -> bool:
         """Whether the source's bytes follow from the destination's."""
-        return all(step.kind != "quantize" for step in self.transforms)
+        return all(step.kind not in ("quantize", "residual") for step in self.transforms)
 
 
 @dataclass(frozen=True)
