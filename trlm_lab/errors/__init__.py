@@ -261,6 +261,7 @@ from trlm_lab.errors.quant import (
     QuantPaddingError,
     QuantPlaneError,
     QuantScaleError,
+    QuantRangeError,
 )
 from trlm_lab.errors.receipts import (
     ChildMissingError,
@@ -594,6 +595,7 @@ __all__ = [
     "QuantPlaneError",
     "QuantScaleError",
     "ReceiptMissingError",
+    "QuantRangeError",
     "RecordError",
     "Refused",
     "ResolutionFileError",
