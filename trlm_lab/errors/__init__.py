@@ -255,13 +255,13 @@ from trlm_lab.errors.process import (
 )
 from trlm_lab.errors.quant import (
     QuantCodeError,
-    QuantNonFiniteError,
     QuantIndexError,
+    QuantNonFiniteError,
     QuantOverflowError,
     QuantPaddingError,
     QuantPlaneError,
-    QuantScaleError,
     QuantRangeError,
+    QuantScaleError,
 )
 from trlm_lab.errors.receipts import (
     ChildMissingError,
@@ -588,14 +588,14 @@ __all__ = [
     "ProcessTimeoutError",
     "ProgramMissingError",
     "QuantCodeError",
+    "QuantIndexError",
     "QuantNonFiniteError",
     "QuantOverflowError",
     "QuantPaddingError",
-    "QuantIndexError",
     "QuantPlaneError",
+    "QuantRangeError",
     "QuantScaleError",
     "ReceiptMissingError",
-    "QuantRangeError",
     "RecordError",
     "Refused",
     "ResolutionFileError",

@@ -143,6 +143,7 @@ _NEEDED = {
     "pad": {"logical", "physical", "fill", "unread"},
     "widen": {"from", "to"},
     "alias": {"target"},
+    "residual": {"of", "entries", "profile", "profile_id", "data_range", "scales_range", "lost"},
 }
 _HEADS = ("q_proj", "k_proj", "v_proj")
 
@@ -152,7 +153,6 @@ def _steps(entry: LedgerEntry) -> Findings:
     name = entry.destination_name
     for step in entry.transforms:
         if step.kind == "rotary_permutation":
-    "residual": {"of", "entries", "profile", "profile_id", "data_range", "scales_range", "lost"},
             detail = "queries and keys keep the source's order; rope_order says which it is"
             yield LedgerFinding("LEDGER_ROTARY", name, detail)
         elif step.kind not in _KNOWN:
@@ -181,9 +181,9 @@ def _grouping(entry: LedgerEntry, step: Transform) -> Findings:
             yield LedgerFinding("LEDGER_GROUPING", name, detail)
 
 
-def _aliases(entry: LedgerEntry) -> bool:
-    return entry.destination_name == HEAD and any(s.kind == "alias" for s in entry.transforms)
 def _is_residual(entry: LedgerEntry) -> bool:
     return any(step.kind == "residual" for step in entry.transforms)
 
 
+def _aliases(entry: LedgerEntry) -> bool:
+    return entry.destination_name == HEAD and any(s.kind == "alias" for s in entry.transforms)
