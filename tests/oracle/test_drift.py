@@ -111,3 +111,10 @@ def test_a_spread_counts_bits_and_joins() -> None:
     assert row.max_abs == 2.0**-22
     both = row.joined(spread_of("logits", a, a))
     assert (both.elements, both.differing, both.relative) == (6, 2, row.relative)
+
+
+def test_a_mask_does_not_count_as_magnitude() -> None:
+    lowest = np.finfo(np.float32).min
+    a = np.array([[[3.0, lowest], [3.0, 3.0]]], dtype=np.float32)
+    row = spread_of("layers.0.attn_masked", a, np.where(a == 3, np.float32(3.75), a))
+    assert (row.differing, row.max_abs, row.relative) == (3, 0.75, 0.25)

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trlm_lab.base import canon
+from trlm_lab.cases import require_fit
 from trlm_lab.errors import UnknownNameError
+from trlm_lab.flows.acquisition import admit_source
 from trlm_lab.flows.progress import Board
+from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
+from trlm_lab.flows.reviewed_source import reviewed_workspace
 from trlm_lab.flows.single import suite_of
 
 if TYPE_CHECKING:
     from trlm_lab.oracle.drift import Condition, OracleDrift
 
 
-def oracle_drift(model: Path, cases: str, only: list[str], board: Board) -> OracleDrift:
-    """Measure the conditions named in `only`, all where it is empty.
+def oracle_drift(
+    model: str, cases: str, only: list[str], board: Board, reviewed: Reviewed = NOTHING
+) -> OracleDrift:
+    """Measure the conditions named in `only`, all where it is empty, on a source.
 
     Raises:
         UnknownNameError: no such condition.
-        Refused, InfrastructureError: as the oracle's own `measure_drift`.
+        Refused, InfrastructureError: as `admit_source` and the oracle's own `measure_drift`.
     """
     from trlm_lab.oracle.drift import measure_drift
 
-    suite = suite_of(cases)
-    return measure_drift(model, suite.cases, _chosen(only), board.say)
+    suite, conditions = suite_of(cases), chosen_conditions(only)
+    with tempfile.TemporaryDirectory() as scratch:
+        ws = reviewed_workspace(Path(scratch), board, reviewed)
+        source, described = admit_source(ws, model)
+    require_fit(suite, described.config)
+    return measure_drift(source.root, suite.cases, conditions, board.say)
 
 
 def write_drift(drift: OracleDrift, out: Path) -> None:
@@ -52,7 +64,12 @@ def drift_rows(drift: OracleDrift) -> list[dict[str, Any]]:
     return rows
 
 
-def _chosen(only: list[str]) -> list[Condition]:
+def chosen_conditions(only: Sequence[str]) -> list[Condition]:
+    """The conditions of these names, all where there is none; the repetition is always among them.
+
+    Raises:
+        UnknownNameError: no such condition.
+    """
     from trlm_lab.oracle.drift import CONDITIONS
 
     known = {condition.name: condition for condition in CONDITIONS}

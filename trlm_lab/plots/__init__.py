@@ -3,8 +3,10 @@
 from trlm_lab.plots.attention import attention_maps
 from trlm_lab.plots.depth import error_by_depth
 from trlm_lab.plots.exactness import exactness_matrix
+from trlm_lab.plots.floor import noise_floor
 from trlm_lab.plots.graph import receipt_graph
 from trlm_lab.plots.heatmap import layer_operator_heatmap
+from trlm_lab.plots.ladder import ladder_walk, layer_pictures
 from trlm_lab.plots.ledger import ledger_bytes, what_became
 from trlm_lab.plots.lens import logit_lens
 from trlm_lab.plots.result import PlotResult
@@ -16,9 +18,12 @@ __all__ = [
     "attention_maps",
     "error_by_depth",
     "exactness_matrix",
+    "ladder_walk",
     "layer_operator_heatmap",
+    "layer_pictures",
     "ledger_bytes",
     "logit_lens",
+    "noise_floor",
     "outlier_channels",
     "receipt_graph",
     "ulp_histogram",

@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from trlm_lab.flows.cli.output import emit_json, emit_table
+from trlm_lab.flows.cli.reviewed import takes_reviewed
 from trlm_lab.flows.cli.runs import Json
+from trlm_lab.flows.reviewed_files import Reviewed
 
 group = typer.Typer(no_args_is_help=True, help="The source framework as an engine.")
 
@@ -24,9 +26,11 @@ def oracle() -> None:
 
 
 @group.command()
+@takes_reviewed
 def drift(
-    model: Annotated[Path, typer.Argument(help="Model directory.")],
+    model: Annotated[str, typer.Argument(help="Model directory or any SOURCE.")],
     cases: Annotated[str, typer.Option(help="Case file (trlm.process.cases.v1) or suite name.")],
+    reviewed: Reviewed,
     out: Annotated[Path | None, typer.Option(help="The record to write, canonical CBOR.")] = None,
     only: Annotated[str, typer.Option(help="Conditions, comma-separated; all without it.")] = "",
     json: Json = False,
@@ -39,7 +43,9 @@ def drift(
     if out is not None:
         require_output(out)
     with Board() as board:
-        found = oracle_drift(model, cases, [name for name in only.split(",") if name], board)
+        found = oracle_drift(
+            model, cases, [name for name in only.split(",") if name], board, reviewed
+        )
     if out is not None:
         write_drift(found, out)
     if json:

@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 
 from trlm_lab.base import canon
 from trlm_lab.metrics import differing_bits, max_abs_difference, max_ulp
+from trlm_lab.metrics.masks import MASKED_OPERATORS, masked_entries
 
 SCHEMA = "trlm.oracle.drift.v1"
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How far one checkpoint moved, over all cases; `relative` is by the RMS of its baseline."""
+    """How far one checkpoint moved, over all cases.
+
+    `relative` is by the RMS of what its baseline does not mask.
+    """
 
     checkpoint: str
     elements: int
@@ -113,6 +117,13 @@ def spread_of(checkpoint: str, baseline: NDArray[np.float32], moved: NDArray[np.
     if not differing:
         return Spread(checkpoint, size, 0, 0, 0.0, 0.0)
     farthest = max_abs_difference(baseline, moved)
-    rms = math.sqrt(float(np.mean(np.square(baseline, dtype=np.float64))))
+    rms = math.sqrt(float(np.mean(np.square(_visible(checkpoint, baseline), dtype=np.float64))))
     relative = farthest / rms if rms else math.inf
     return Spread(checkpoint, size, differing, max_ulp(baseline, moved), farthest, relative)
+
+
+def _visible(checkpoint: str, values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """What is not masked: the mark of a masked entry is the most negative float32."""
+    if checkpoint.rpartition(".")[2] not in MASKED_OPERATORS:
+        return values
+    return values[~masked_entries(values)]
