@@ -13,7 +13,7 @@ from trlm_lab.flows.run import Run
 
 
 def test_a_plan_comes_back(tmp_path: Path) -> None:
-    plan = RunPlan(source="dir:/tmp/é", exact=("reference",), absent=(), threads=3)
+    plan = RunPlan(source="dir:é", exact=("reference",), absent=(), threads=3)
     plan.save(tmp_path)
     assert RunPlan.load(tmp_path) == plan
 

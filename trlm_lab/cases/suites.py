@@ -32,6 +32,17 @@ def suite_names() -> list[str]:
     return sorted(name.removesuffix(".json") for name in names)
 
 
+def is_case_file(name: str) -> bool:
+    """Whether a suite is named by the path of a file."""
+    return "/" in name or name.endswith(".json")
+
+
+def suite_row(suite: CaseSuite) -> dict[str, Any]:
+    """The document of a case file that holds exactly this suite."""
+    cases = [case.to_map() for case in suite.cases]
+    return {"schema": SCHEMA, "name": suite.name, "cases": cases}
+
+
 def load_suite(name: str | Path) -> CaseSuite:
     """A built-in suite by name, or a case file by path (anything with `/` or ending in `.json`).
 
@@ -40,7 +51,7 @@ def load_suite(name: str | Path) -> CaseSuite:
         CaseFileError, JsonError, JsonDuplicateKeyError: the file breaks the schema.
     """
     text = str(name)
-    if "/" in text or text.endswith(".json"):
+    if is_case_file(text):
         path = Path(name)
         return parse_cases(strict_json.load_file(path), name=path.stem, where=path.name)
     if text not in suite_names():

@@ -17,9 +17,11 @@ from trlm_lab.base.document_names import documents
 from trlm_lab.base.licence_state import is_undecided
 from trlm_lab.base.records import EffectiveConfig, Snapshot, SourceDefault, SourceDefaults
 from trlm_lab.describe import describe
+from trlm_lab.errors import NoRunError
 from trlm_lab.flows.checking import approval
 from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.licensing import licence_state
+from trlm_lab.flows.plan import LOCAL_SCHEMES, shown_source
 from trlm_lab.flows.workspace import Workspace
 
 #: Packages that fetch files or read weights.
@@ -59,6 +61,9 @@ class Described:
 def acquire_source(ws: Workspace, spec: str) -> Source:
     """Acquire (or re-verify the cached snapshot of) a source and write its receipts."""
     snapshot = _known(ws, spec) if ws.trusted else None
+    if snapshot is None and ws.trusted and _is_name_alone(spec):
+        detail = f"the snapshot of {spec} that this run acquired is not in the cache any more"
+        raise NoRunError(where=str(ws.out), detail=detail)
     snapshot = snapshot or _acquired(ws, spec)
     licence = snapshot.provenance.get("licence")
     if is_undecided(licence) and not ws.trusted:
@@ -119,13 +124,19 @@ def _acquired(ws: Workspace, spec: str) -> Snapshot:
     return acquire(spec, progress=ws.board.report, approve=approve, rules=ws.rules)
 
 
+def _is_name_alone(spec: str) -> bool:
+    """Whether a source of this machine is named as others may read it, and so can't be found."""
+    scheme, _, locator = spec.partition(":")
+    return scheme in LOCAL_SCHEMES and not Path(locator).is_absolute()
+
+
 def _known(ws: Workspace, spec: str) -> Snapshot | None:
     """The snapshot that the run in this directory acquired, where the cache still has it.
 
     A branch may have moved since, a directory changed: a reopened run speaks of what it ran on.
     What was acquired and then refused, it did not run on.
     """
-    folder, snapshot_id = ws.recall("source", {"spec": spec}) or ("", "")
+    folder, snapshot_id = ws.recall("source", {"spec": shown_source(spec)}) or ("", "")
     root = snapshots_root() / folder
     if not folder or not root.is_dir():
         return None
@@ -136,7 +147,8 @@ def _known(ws: Workspace, spec: str) -> Snapshot | None:
 def _remember(ws: Workspace, source: Source) -> None:
     snapshot = source.snapshot
     if source.spec and not ws.trusted and snapshot.root.parent == snapshots_root():
-        ws.remember("source", {"spec": source.spec}, [snapshot.root.name, snapshot.snapshot_id])
+        spec = shown_source(source.spec)
+        ws.remember("source", {"spec": spec}, [snapshot.root.name, snapshot.snapshot_id])
 
 
 def describe_source(ws: Workspace, source: Source) -> Described:

@@ -20,7 +20,7 @@ from trlm_lab.flows.report import write_report
 from trlm_lab.flows.reviewed_files import Reviewed
 from trlm_lab.flows.reviewed_source import read_reviewed
 from trlm_lab.flows.run import Run
-from trlm_lab.flows.secrets import scan_pages
+from trlm_lab.flows.secrets import scan_pages, scan_plan
 from trlm_lab.flows.workspace import Workspace
 from trlm_lab.receipts.verify import RECEIPT_FILE, list_files, receipt_text
 
@@ -55,13 +55,14 @@ def conform(
     Raises:
         DirectoryForeignError, DirectoryDiffersError: `out` belongs to something else.
         LockHeldError: another run is writing there.
-        SecretFoundError: the report or a notebook holds what must not be published.
+        SecretFoundError: the plan, the report or a notebook holds what must not be published.
     """
     settled = None if reviewed is None else read_reviewed(reviewed)
     plan = checked_plan(plan if settled is None else settled.named_in(plan))
     sweep_cache(trlm_home())
     with occupied(out.resolve(), plan) as keep:
         run = Run(plan, Workspace(out, board, fresh=fresh), settled)
+        scan_plan(run)
         # A source that is refused changes no file that a receipt lists.
         _ = run.described, run.judged_suite, run.calibration_suite
         keep()
@@ -79,6 +80,7 @@ def _conform(run: Run) -> Conformance:
             "`trlm attest` makes them of the new one"
         )
     plan.save(ws.out)
+    run.keep_suites()
     rows = claims(run)
     promotion = promote(run, rows)
     reused = tuple(ws.reused)

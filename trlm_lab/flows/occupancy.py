@@ -10,7 +10,7 @@ from pathlib import Path
 from trlm_lab.base.file_lock import locked_at_once
 from trlm_lab.errors import DirectoryDiffersError, DirectoryForeignError
 from trlm_lab.flows.leftovers import absent_folders, empty, remove_empty, sweep_run
-from trlm_lab.flows.plan import PLAN_FILE, RunPlan
+from trlm_lab.flows.plan import PLAN_FILE, RunPlan, shown_source, shown_suite
 from trlm_lab.receipts.history import SUPERSEDED
 from trlm_lab.receipts.listed_files import ATTESTATIONS
 from trlm_lab.receipts.verify import LOCK_FILE, RECEIPT_FILE
@@ -87,11 +87,14 @@ def _job_of(out: Path) -> dict[str, str]:
 
 
 def _parts(row: dict[str, object]) -> dict[str, str]:
-    return {part: _text(row[part]) for part in _JOB}
+    """The job of a plan's row, as it is shown: some versions told whole paths."""
+    return {part: _shown(part, row[part]) for part in _JOB}
 
 
-def _text(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+def _shown(part: str, value: object) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return shown_source(str(value)) if part == "source" else shown_suite(str(value))
 
 
 def withdraw_receipt(out: Path) -> int:

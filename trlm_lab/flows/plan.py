@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
 from typing import Any
 
 from trlm_lab.base import strict_json
 from trlm_lab.base.blobs import write_atomically
+from trlm_lab.cases import is_case_file
 from trlm_lab.errors import NoRunError, TrlmError
 
 PLAN_FILE = "plan.json"
+#: Sources that are named by a path.
+LOCAL_SCHEMES = ("dir", "gguf")
 _LARGEST = 1 << 20
 
 
@@ -52,9 +55,19 @@ class RunPlan:
         """JSON-ready map."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
 
+    def shown(self) -> RunPlan:
+        """The plan as it is published: files and directories of this machine by name alone."""
+        return replace(
+            self,
+            source=shown_source(self.source),
+            judged=shown_suite(self.judged),
+            calibration=shown_suite(self.calibration),
+        )
+
     def save(self, out: Path) -> None:
-        """Write the plan into a run directory."""
-        write_atomically(out / PLAN_FILE, (json.dumps(self.to_map(), indent=1) + "\n").encode())
+        """Write the plan, as it is shown, into a run directory."""
+        data = json.dumps(self.shown().to_map(), indent=1) + "\n"
+        write_atomically(out / PLAN_FILE, data.encode())
 
     @classmethod
     def load(cls, out: Path) -> RunPlan:
@@ -76,6 +89,21 @@ class RunPlan:
             if not _of_kind(value, getattr(cls, name)):
                 raise NoRunError(where=str(path), detail=f"{name} is of another kind")
         return plan
+
+
+def shown_source(source: str) -> str:
+    """A source as others may read it: of a directory or file of this machine the name alone.
+
+    That is how its acquisition records it.
+    """
+    scheme, _, locator = source.partition(":")
+    local = scheme in LOCAL_SCHEMES
+    return f"{scheme}:{PurePath(locator).name or 'model'}" if local else source
+
+
+def shown_suite(name: str) -> str:
+    """A suite as others may read it: of a case file the name alone."""
+    return PurePath(name).name if is_case_file(name) else name
 
 
 def _of_kind(value: Any, usual: Any) -> bool:

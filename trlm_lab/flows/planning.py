@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from trlm_lab.acquire import parse_source
+from trlm_lab.cases import is_case_file
 from trlm_lab.errors import UnknownNameError
 from trlm_lab.flows.engines import ENGINES, EXACT_ENGINES, runner
-from trlm_lab.flows.plan import RunPlan
+from trlm_lab.flows.plan import LOCAL_SCHEMES, RunPlan
 from trlm_lab.pack import PROFILES
 
 #: The order in which an exact engine is chosen to have its arrays stored.
@@ -71,14 +72,13 @@ def _wherever(source: str) -> str:
         SourceSpecError: no form of a source.
     """
     pin = parse_source(source)
-    local = pin.scheme in ("dir", "gguf")
+    local = pin.scheme in LOCAL_SCHEMES
     return f"{pin.scheme}:{Path(pin.locator).resolve()}" if local else source
 
 
 def _suite(cases: str) -> str:
     """A suite's name, or the whole path of a case file."""
-    is_file = "/" in cases or cases.endswith(".json")
-    return str(Path(cases).resolve()) if is_file else cases
+    return str(Path(cases).resolve()) if is_case_file(cases) else cases
 
 
 def _engines(backends: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

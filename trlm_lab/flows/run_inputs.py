@@ -8,8 +8,7 @@ from typing import Any
 
 from trlm_lab.base.interfaces import Subject
 from trlm_lab.base.records import CaseSuite
-from trlm_lab.cases import check_text_cases, load_suite, require_fit
-from trlm_lab.errors import NoRunError
+from trlm_lab.cases import check_text_cases, require_fit
 from trlm_lab.flows.acquisition import (
     Described,
     Source,
@@ -21,6 +20,7 @@ from trlm_lab.flows.engines import needs_model_dir
 from trlm_lab.flows.packing import Packed, oracle_model_dir, pack_artifact
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.reviewed_source import Settled, kept_reviewed
+from trlm_lab.flows.run_suites import remember_suite, run_suite
 from trlm_lab.flows.template_nodes import template_node
 from trlm_lab.flows.tokenizer_profiles import tokenizer_node
 from trlm_lab.flows.workspace import Workspace
@@ -69,14 +69,17 @@ class RunInputs:
         return self._suite(self.plan.calibration, self.plan.calibration_digest)
 
     def _suite(self, name: str, digest: str) -> CaseSuite:
-        suite = load_suite(name)
-        if digest and suite.digest != digest:
-            raise NoRunError(where=name, detail="the cases have changed since this run was made")
+        suite = run_suite(self.ws, name, digest)
         require_fit(suite, self.described.config)
         tokenizer = self.source.root / "tokenizer.json"
         if tokenizer.exists():
             check_text_cases(suite, tokenizer)
         return suite
+
+    def keep_suites(self) -> None:
+        """Remember what the suites hold, for whoever reopens this run."""
+        for suite in (self.judged_suite, self.calibration_suite):
+            remember_suite(self.ws, suite)
 
     @cached_property
     def tokenizer_node(self) -> str:

@@ -5,12 +5,14 @@ A finding in the evidence is a claim that does not hold; one in a page leaves th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trlm_lab.base.plain_file import read_plain
 from trlm_lab.errors import SecretFoundError
+from trlm_lab.flows.plan import PLAN_FILE
 from trlm_lab.flows.secrets_graph import known_ids, scan_graph
 from trlm_lab.secret_scan import RULES_VERSION, SecretFinding, rule_names, scan_bytes
 
@@ -20,6 +22,19 @@ if TYPE_CHECKING:
 #: Files outside the store that hold words; arrays and pictures hold none.
 PAGES = ("*.html", "*.json", "*.csv", "notebooks/*.ipynb", "notebooks/*.html", "figures/*.json",
          "figures/*.csv", "reviewed/*.json")  # fmt: skip
+
+
+def scan_plan(run: Run) -> None:
+    """Scan the page that is known before any work: names of sources, commands of engines.
+
+    Random text is left to the scan of the finished pages, which knows the ids of the evidence.
+
+    Raises:
+        SecretFoundError: something is in it that would leave the run unsealed in the end.
+    """
+    data = json.dumps(run.plan.shown().to_map()).encode()
+    found = _unaccepted(run, scan_bytes(data, where=PLAN_FILE))
+    _refuse([f for f in found if not f.rule.endswith("Entropy")])
 
 
 def scan_evidence(run: Run, evidence: Sequence[str]) -> str:
@@ -38,6 +53,11 @@ def scan_pages(run: Run, promotion: str) -> str:
     pages = sorted({p for pattern in PAGES for p in run.ws.out.glob(pattern) if p.is_file()})
     found = list(_unaccepted(run, _scan_store(run, [promotion])))
     found += _unaccepted(run, _scan_files(run.ws.out, pages, known))
+    _refuse(found)
+    return _node(run, "pages", found, [promotion])
+
+
+def _refuse(found: Sequence[SecretFinding]) -> None:
     if found:
         first = found[0]
         raise SecretFoundError(
@@ -46,7 +66,6 @@ def scan_pages(run: Run, promotion: str) -> str:
             hint=first.hint,
             more=len(found) - 1,
         )
-    return _node(run, "pages", found, [promotion])
 
 
 def _node(run: Run, scope: str, found: list[SecretFinding], children: Sequence[str]) -> str:

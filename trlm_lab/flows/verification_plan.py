@@ -79,9 +79,10 @@ class Planned:
         ):
             self._fail("EVIDENCE_FOREIGN", "configuration and claims have two source trees")
         pin = self.graph.node(acquisition).metadata["pin"]
-        named = self.plan.source.startswith(("py:", "installed:", "synthetic:"))
-        if named and pin != self.plan.source:
-            self._fail("EVIDENCE_FOREIGN", f"acquired {pin!r}, planned {self.plan.source!r}")
+        planned = self.plan.shown().source
+        # A Hub's branch is planned, and the commit that it meant acquired.
+        if not planned.startswith("hf:") and pin != planned:
+            self._fail("EVIDENCE_FOREIGN", f"acquired {pin!r}, planned {planned!r}")
 
     def _count(self, found: Sequence[Any], wanted: Sequence[Any]) -> None:
         """Each wanted thing once, and nothing besides."""

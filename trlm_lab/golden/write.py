@@ -56,9 +56,8 @@ def write_golden(root: Path, case: GoldenCase, blobs: Iterable[bytes]) -> Golden
     """
     data = encode_case(case)
     if os.path.lexists(root):
-        if _holds(root, data):
-            return read_golden(root)
-        raise GoldenExportError(where=str(root), detail="there is something else under this name")
+        _require_same(root, data)
+        return read_golden(root)
     root.parent.mkdir(parents=True, exist_ok=True)
     scratch = root.parent / f".tmp-{secrets.token_hex(8)}"
     scratch.mkdir()
@@ -68,11 +67,25 @@ def write_golden(root: Path, case: GoldenCase, blobs: Iterable[bytes]) -> Golden
         for blob in blobs:
             store.put(blob)
         write_atomically(scratch / CASE_FILE, data)
-        scratch.rename(root)
-    except BaseException:
+        _publish(scratch, root, data)
+    finally:
         shutil.rmtree(scratch, ignore_errors=True)
-        raise
     return read_golden(root)
+
+
+def _publish(scratch: Path, root: Path, data: bytes) -> None:
+    """Give the container its name, unless another writer gave it to the very same meanwhile."""
+    try:
+        scratch.rename(root)
+    except OSError:
+        if not os.path.lexists(root):
+            raise
+        _require_same(root, data)
+
+
+def _require_same(root: Path, data: bytes) -> None:
+    if not _holds(root, data):
+        raise GoldenExportError(where=str(root), detail="there is something else under this name")
 
 
 def _holds(root: Path, data: bytes) -> bool:
