@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trlm_lab import __version__
@@ -115,11 +115,9 @@ def _notebooks(directory: Path) -> list[dict[str, str]]:
 
 def again(plan: RunPlan) -> str:
     """The command that makes this run once more, into another directory."""
-    scheme, _, locator = plan.source.partition(":")
     # A path of this machine is named, never spelled out.
-    local = scheme in ("dir", "gguf")
-    source = f"{scheme}:{PurePath(locator).name}" if local else plan.source
-    words = ["trlm", "run", source, "--backends", ",".join((*plan.exact, *plan.bounded))]
+    plan = plan.shown()
+    words = ["trlm", "run", plan.source, "--backends", ",".join((*plan.exact, *plan.bounded))]
     words += ["--cases", plan.judged, "--calibration", plan.calibration]
     words += ["--quant", ",".join(plan.artifacts)]
     if plan.fault:
