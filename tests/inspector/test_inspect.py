@@ -120,7 +120,7 @@ def test_damage_is_named(sound: bytes) -> None:
 
 
 def test_other_formats_are_named() -> None:
-    for data in (b"", b"SLM1" + bytes(300), b"GGUF", b"SLM2" + bytes(100)):
+    for data in (b"", b"SLM3" + bytes(300), b"GGUF", b"SLM2" + bytes(100)):
         got = inspect_bytes(memoryview(data))
         assert got.format == "unknown"
         assert [f.code for f in got.findings] == ["FORMAT"]

@@ -10,6 +10,7 @@ import numpy as np
 
 from trlm_lab.backends.model_config import config_of_model_dir
 from trlm_lab.backends.safetensors_weights import model_dir_tensors
+from trlm_lab.backends.slm1_weights import slm1_tensors
 from trlm_lab.backends.slm_weights import slm_tensors
 from trlm_lab.backends.source_weights import model_weights
 from trlm_lab.base.interfaces import Subject
@@ -20,6 +21,11 @@ from trlm_lab.errors import ModelFilesError, RecordError
 from trlm_lab.ops.matmul import RowBlocks
 from trlm_lab.slm.read import SlmFile, open_slm
 from trlm_lab.slm.verify import verify_self
+from trlm_lab.slm1.config import effective_config
+from trlm_lab.slm1.layout import MAGIC as SLM1
+from trlm_lab.slm1.read import open_slm1
+from trlm_lab.slm1.verify import verify_all
+from trlm_lab.text.slm1 import special_ids
 
 #: Files admitted by this process, by identity and time of change: hashing half a gigabyte for every
 #: session on the same file would cost more than the run.
@@ -69,8 +75,11 @@ def mapped(path: Path) -> memoryview:
 
 
 def open_artifact(path: Path) -> OpenModel:
-    """Map an `.slm`, check its structure and its self hash."""
-    slm = open_slm(mapped(path), where=str(path))
+    """Map an `.slm`, check its structure and its self hash, of SLM1 its checksum."""
+    view = mapped(path)
+    if bytes(view[:4]) == SLM1:
+        return _open_slm1(path, view)
+    slm = open_slm(view, where=str(path))
     _admit(path, slm)
     try:
         config = EffectiveConfig.from_map(slm.config)
@@ -84,6 +93,13 @@ def open_artifact(path: Path) -> OpenModel:
     if config.tie_word_embeddings and EMBEDDING in tensors:
         tensors.setdefault(HEAD, tensors[EMBEDDING])
     return OpenModel(config, tensors)
+
+
+def _open_slm1(path: Path, view: memoryview) -> OpenModel:
+    """An SLM1 file is checked whole each time: its checksum is quick."""
+    slm1 = open_slm1(view, special_ids, where=str(path))
+    verify_all(slm1)
+    return OpenModel(effective_config(slm1), slm1_tensors(slm1))
 
 
 def open_model_dir(root: Path, config: EffectiveConfig | None = None) -> OpenModel:

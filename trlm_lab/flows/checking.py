@@ -44,7 +44,7 @@ def _kind(path: Path) -> Callable[[Path], list[Finding]]:
         return _gguf
     if path.suffix == ".safetensors":
         return _safetensors
-    if path.suffix == ".slm" or magic == b"SLM2":
+    if path.suffix == ".slm" or magic in (b"SLM1", b"SLM2"):
         return _artifact
     if path.suffix == ".tok2" or magic == b"TOK2":
         return _compiled
@@ -60,7 +60,9 @@ def _kind(path: Path) -> Callable[[Path], list[Finding]]:
 
 
 def _directory_kind(path: Path) -> Callable[[Path], list[Finding]]:
-    """A golden container, a folder of them, or else a model directory."""
+    """A set of pieces, a golden container, a folder of them, or else a model directory."""
+    if path.suffix == ".slmset" or (path / "manifest.cbor").is_file():
+        return _set
     golden = [path / "case.cbor", *path.glob("*/case.cbor")]
     if any(file.is_file() for file in golden) and not (path / "config.json").exists():
         return _golden
@@ -76,7 +78,16 @@ def _safetensors(path: Path) -> list[Finding]:
 def _artifact(path: Path) -> list[Finding]:
     from trlm_lab.inspector import inspect
 
-    return [vars(f) for f in inspect(path).findings] or _compiled(path)
+    found = inspect(path)
+    # The inspector looks into the tokenizers of SLM1 itself.
+    return [vars(f) for f in found.findings] or ([] if found.format == "SLM1" else _compiled(path))
+
+
+def _set(path: Path) -> list[Finding]:
+    """A set of pieces."""
+    from trlm_lab.slmset import check_set
+
+    return check_set(path)
 
 
 def _compiled(path: Path) -> list[Finding]:

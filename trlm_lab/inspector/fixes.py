@@ -8,6 +8,12 @@ _CHANGED = "the bytes changed after packing: fetch the file again, or pack it ag
 _NEWER = "read it with a version that knows this, or pack it again with this one"
 
 FIXES = {
+    "SLM1_VERSION": _NEWER,
+    "SLM1_FLAGS": _NEWER,
+    "SLM1_UNKNOWN_NUMBER": _NEWER,
+    "SLM1_LENGTH": _CHANGED,
+    "SLM1_CHECKSUM": _CHANGED,
+    "SLM1_CHECKSUM_PROFILE": "ask the program that wrote it; here nobody can tell if bytes changed",
     "FORMAT": "name a whole SLM2 file; `trlm pack SOURCE --out FILE` makes one",
     "HEADER": _NEWER,
     "FLAGS": _NEWER,

@@ -23,6 +23,7 @@ from trlm_lab.inspector.pieces import check_piece_hashes, check_shard, read_piec
 from trlm_lab.inspector.planes import check_planes
 from trlm_lab.inspector.report import Report
 from trlm_lab.inspector.sections import check_sections, read_configuration, read_texts
+from trlm_lab.inspector.slm1 import inspect_slm1
 from trlm_lab.inspector.tokenizer import MAGIC, inspect_tokenizer
 
 #: Called with what is being done, the units done, and all units.
@@ -49,8 +50,12 @@ def inspect_bytes(view: memoryview, progress: Progress = silent) -> Inspection:
     magic = bytes(view[:4])
     if magic == MAGIC:
         return _tokenizer_file(report, digest)
+    if magic == b"SLM1":
+        return inspect_slm1(report, digest)
     if magic != b"SLM2" or len(view) < SIZE:
-        report.add("FORMAT", 0, f"magic {magic!r} and {len(view)} bytes are no SLM2 or TOK2 file")
+        report.add(
+            "FORMAT", 0, f"magic {magic!r} and {len(view)} bytes are no SLM1, SLM2 or TOK2 file"
+        )
         return Inspection("unknown", len(view), digest, findings=tuple(report.findings))
     header = {name: report.number(at, size) for name, at, size in FIELDS}
     rows = header_rows(report)

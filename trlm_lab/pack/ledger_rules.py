@@ -27,13 +27,21 @@ Findings = Iterator[LedgerFinding]
 
 
 def rule_findings(
-    ledger: Ledger, source_names: Collection[str], destination_names: Collection[str]
+    ledger: Ledger,
+    source_names: Collection[str],
+    destination_names: Collection[str],
+    *,
+    rotary: bool = False,
 ) -> list[LedgerFinding]:
-    """Every rule that the ledger breaks, given the names that the two files hold."""
+    """Every rule that the ledger breaks, given the names that the two files hold.
+
+    `rotary`: the destination stores queries and keys in another order (SLM1), and the ledger must
+    say so; elsewhere it must not.
+    """
     found = [*_lineage(ledger, destination_names), *_consumption(ledger, source_names)]
     found += [*_overlaps(ledger), *_partitions(ledger)]
     for entry in ledger.entries:
-        found += [*_shape(entry), *_steps(entry)]
+        found += [*_shape(entry), *_steps(entry), *_rotary(entry, rotary)]
     return found
 
 
@@ -142,6 +150,7 @@ _NEEDED = {
     "quantize": {"profile", "profile_id", "data_range", "scales_range", "lost"},
     "pad": {"logical", "physical", "fill", "unread"},
     "widen": {"from", "to"},
+    "rotary_permutation": {"from", "to", "heads", "head_dim"},
     "alias": {"target"},
     "residual": {"of", "entries", "profile", "profile_id", "data_range", "scales_range", "lost"},
 }
@@ -152,10 +161,7 @@ def _steps(entry: LedgerEntry) -> Findings:
     """Every step is a known one, and says what it has to."""
     name = entry.destination_name
     for step in entry.transforms:
-        if step.kind == "rotary_permutation":
-            detail = "queries and keys keep the source's order; rope_order says which it is"
-            yield LedgerFinding("LEDGER_ROTARY", name, detail)
-        elif step.kind not in _KNOWN:
+        if step.kind not in _KNOWN:
             yield LedgerFinding("LEDGER_STEPS", name, f"{step.kind!r} is no known step")
         missing = sorted(_NEEDED.get(step.kind, set()) - step.parameters.keys())
         if missing:
@@ -164,6 +170,17 @@ def _steps(entry: LedgerEntry) -> Findings:
             yield from _grouping(entry, step)
     if not entry.transforms:
         yield LedgerFinding("LEDGER_STEPS", name, "no step is given, not even a copy")
+
+
+def _rotary(entry: LedgerEntry, wanted: bool) -> Findings:
+    """Queries and keys are permuted once where the format wants it, nothing else ever is."""
+    found = sum(step.kind == "rotary_permutation" for step in entry.transforms)
+    expected = int(wanted and entry.role in ("q_proj", "k_proj"))
+    if found != expected:
+        detail = "queries and keys keep the source's order; rope_order says which it is"
+        if wanted:
+            detail = f"{found} rotary permutations of {entry.role}, the format has {expected}"
+        yield LedgerFinding("LEDGER_ROTARY", entry.destination_name, detail)
 
 
 def _grouping(entry: LedgerEntry, step: Transform) -> Findings:

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
-import os
-import tempfile
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import numpy as np
 
 from trlm_lab.base.model_parts import HEAD
 from trlm_lab.base.records import EffectiveConfig
@@ -18,7 +10,8 @@ from trlm_lab.base.source_tensors import SourceTensor, source_tensors
 from trlm_lab.pack.artifact_file import map_file
 from trlm_lab.pack.inverse import source_rows
 from trlm_lab.pack.progress import Progress, silent
-from trlm_lab.slm.read import SlmFile, open_slm
+from trlm_lab.pack.safetensors_file import write_float32
+from trlm_lab.slm.read import open_slm
 from trlm_lab.slm.verify import verify_all
 
 
@@ -39,17 +32,9 @@ def unpack(path: Path, out: Path, *, progress: Progress = silent) -> str:
     slm = open_slm(map_file(path), where=path.name)
     verify_all(slm)
     sources = _stored(EffectiveConfig.from_map(slm.config))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=out.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            digest = _write(stream, slm, sources, progress)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).replace(out)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-    return digest
+    shapes = {source.name: source.shape for source in sources}
+    blocks = (rows for source in sources for rows in source_rows(slm, source))
+    return write_float32(out, shapes, blocks, progress=progress)
 
 
 def _stored(config: EffectiveConfig) -> list[SourceTensor]:
@@ -57,31 +42,3 @@ def _stored(config: EffectiveConfig) -> list[SourceTensor]:
     tied = {HEAD} if config.tie_word_embeddings else set()
     rows = [source for source in source_tensors(config) if source.name not in tied]
     return sorted(rows, key=lambda source: source.name)
-
-
-def _write(stream: BinaryIO, slm: SlmFile, sources: list[SourceTensor], progress: Progress) -> str:
-    header = _header(sources)
-    digest = hashlib.sha256(header)
-    stream.write(header)
-    for done, source in enumerate(sources):
-        progress("unpack", done, len(sources))
-        for rows in source_rows(slm, source):
-            raw = np.ascontiguousarray(rows, dtype="<f4").data.cast("B")
-            stream.write(raw)
-            digest.update(raw)
-    progress("unpack", len(sources), len(sources))
-    return digest.hexdigest()
-
-
-def _header(sources: list[SourceTensor]) -> bytes:
-    """The safetensors header: u64 length, compact JSON, spaces up to a multiple of 8."""
-    rows: dict[str, Any] = {"__metadata__": {"format": "pt"}}
-    at = 0
-    for source in sources:
-        end = at + 4 * math.prod(source.shape)
-        shape = list(source.shape)
-        rows[source.name] = {"dtype": "F32", "shape": shape, "data_offsets": [at, end]}
-        at = end
-    text = json.dumps(rows, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text

@@ -16,6 +16,8 @@ from trlm_lab.flows.reviewed_files import Reviewed
 
 if TYPE_CHECKING:
     from trlm_lab.base.records import Ledger
+    from trlm_lab.flows.acquisition import Described, Source
+    from trlm_lab.flows.progress import Board
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +34,11 @@ def pack(
     out: Annotated[Path, typer.Option(help="The `.slm` to write.")],
     reviewed: Reviewed,
     quant: Annotated[str, typer.Option(help="f32 or q8_r128")] = "q8_r128",
-    format: Annotated[str, typer.Option(help="Container format.")] = "slm2",
+    format: Annotated[str, typer.Option(help="slm2 or slm1")] = "slm2",
+    tokenizer: Annotated[
+        Path | None, typer.Option(help="A BTOK or BPE1 file, of an SLM1 file its tokenizer.")
+    ] = None,
+    block: Annotated[int, typer.Option(help="Columns of a q4_0 block in an SLM1 file.")] = 32,
     json: Json = False,
 ) -> int:
     """Pack a snapshot into a `.slm`."""
@@ -46,11 +52,15 @@ def pack(
     from trlm_lab.flows.reviewed_source import reviewed_workspace
 
     require_output(out)
-    if format != "slm2":
-        raise UnknownNameError(where="--format", kind="format", name=format, known="slm2")
+    if format not in ("slm2", "slm1"):
+        raise UnknownNameError(where="--format", kind="format", name=format, known="slm2, slm1")
     with tempfile.TemporaryDirectory() as scratch, Board() as board:
         ws = reviewed_workspace(Path(scratch), board, reviewed)
         source, described = admit_source(ws, snapshot)
+        if format == "slm1":
+            artifact, ledger_id = _pack_slm1(source, described, quant, out, tokenizer, block, board)
+            licence = licence_state(source.snapshot.provenance.get("licence"))
+            return _show_packed(out, {**artifact, "licence": licence}, ledger_id, json)
         packed = pack_artifact(ws, source, described, quant)
         if out.resolve().parent == Path(snapshot).resolve():
             raise OutputIsInputError(where=str(out))
@@ -60,8 +70,31 @@ def pack(
             part.replace(out)
     row = {k: v for k, v in vars(packed.artifact).items() if k not in ("path", "config")}
     row["licence"] = licence_state(source.snapshot.provenance.get("licence"))
+    return _show_packed(out, row, packed.ledger.ledger_id, json)
+
+
+def _pack_slm1(
+    source: Source,
+    described: Described,
+    quant: str,
+    out: Path,
+    tokenizer: Path | None,
+    block: int,
+    board: Board,
+) -> tuple[dict[str, Any], str]:
+    """Write the SLM1 file; its facts, and the id of its ledger."""
+    from trlm_lab.errors import OutputIsInputError
+    from trlm_lab.flows.slm1 import pack_old
+
+    if out.resolve().parent == source.root.resolve():
+        raise OutputIsInputError(where=str(out))
+    artifact, ledger = pack_old(source, described, quant, out, tokenizer, block, board)
+    return {k: v for k, v in vars(artifact).items() if k != "path"}, ledger.ledger_id
+
+
+def _show_packed(out: Path, row: dict[str, Any], ledger_id: str, json: bool) -> int:
     if json:
-        emit_json({"path": str(out), **row, "ledger_id": packed.ledger.ledger_id})
+        emit_json({"path": str(out), **row, "ledger_id": ledger_id})
     else:
         emit_table([{"": k, "value": v} for k, v in {"path": out, **row}.items()])
     return 0
@@ -105,10 +138,13 @@ def unpack(
     """Dequantize a `.slm` into float32 safetensors."""
     from trlm_lab.base.output_file import require_output
     from trlm_lab.flows.progress import Board
-    from trlm_lab.pack import unpack as write
+    from trlm_lab.pack import unpack as write_slm2
+    from trlm_lab.pack.slm1 import unpack_slm1
+    from trlm_lab.pack.slm1.files import is_slm1
 
     require_output(out, path)
     with Board() as board:
+        write = unpack_slm1 if is_slm1(path) else write_slm2
         sha256 = write(path, out, progress=board.report)
     if json:
         emit_json({"path": str(out), "sha256": sha256})
@@ -135,10 +171,16 @@ def ledger(
     from trlm_lab.errors import UnknownNameError
     from trlm_lab.flows.ledgers import ledger_of, ledger_of_files, verify_files, verify_ledger
     from trlm_lab.flows.progress import Board
+    from trlm_lab.flows.slm1 import ledger_of_slm1, verify_slm1
+    from trlm_lab.pack.slm1.files import is_slm1
 
     if action not in ("show", "verify"):
         raise UnknownNameError(kind="action", name=action, known="show, verify")
     with Board() as board:
+        if source and is_slm1(Path(subject)):
+            if action == "show":
+                return _show_ledger(ledger_of_slm1(Path(subject), source, board, reviewed), json)
+            return _show_proof(verify_slm1(Path(subject), source, board, reviewed), json)
         if action == "show" and source:
             return _show_ledger(ledger_of_files(Path(subject), source, board), json)
         if action == "show":

@@ -1,0 +1,95 @@
+"""One piece, and rows of one tensor, are verified without any other byte of the artifact."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trlm_lab.base import canon
+from trlm_lab.errors import SlmNoTensorError, SlmProofError, SlmsetProofError
+from trlm_lab.slm.read import open_slm
+from trlm_lab.slmset import prove_piece, prove_rows, verify_proof
+from trlm_lab.slmset.manifest import read_manifest
+
+Sets = Callable[[str], Path]
+
+
+@pytest.mark.parametrize("index", range(4))
+def test_one_piece(index: int, artifact: Path, sets: Sets) -> None:
+    manifest = read_manifest(sets("zstd"))
+    document = prove_piece(artifact, index)
+    assert document == prove_piece(sets("brotli"), index)
+    proved = verify_proof(document, manifest.merkle_root)
+    start = manifest.front_len + (index << 20)
+    assert proved.pieces == (index,)
+    assert proved.data == (artifact.read_bytes()[start : start + (1 << 20)],)
+    with pytest.raises(SlmsetProofError):
+        verify_proof(document, bytes(32))
+
+
+@pytest.mark.parametrize(
+    ("tensor", "low", "high"),
+    [("codes", 0, 1), ("codes", 1000, 1200), ("floats", 0, 600), ("floats", 200, 201)],
+)
+def test_rows_of_a_tensor(tensor: str, low: int, high: int, artifact: Path, sets: Sets) -> None:
+    manifest = read_manifest(sets("none"))
+    proved = verify_proof(
+        prove_rows(sets("none"), tensor, low, high), manifest.merkle_root, manifest.front_sha256
+    )
+    stored = open_slm(artifact.read_bytes()).tensor(tensor)
+    assert proved.data[0] == stored.data[low * stored.row_stride : high * stored.row_stride]
+    if tensor == "codes":
+        assert proved.data[1] == stored.scales[16 * low : 16 * high]
+    else:
+        rows = np.frombuffer(proved.data[0], "<f4").reshape(high - low, 1024)
+        whole = np.frombuffer(stored.data, "<f4").reshape(600, 1024)
+        assert np.array_equal(rows, whole[low:high])
+
+
+def test_questions_outside_the_artifact(artifact: Path) -> None:
+    for index in (-1, 4):
+        with pytest.raises(SlmProofError):
+            prove_piece(artifact, index)
+    with pytest.raises(SlmNoTensorError):
+        prove_rows(artifact, "none", 0, 1)
+    for low, high in ((0, 0), (5, 4), (0, 1201)):
+        with pytest.raises(SlmsetProofError):
+            prove_rows(artifact, "codes", low, high)
+
+
+def test_every_changed_part_of_a_proof_is_refused(artifact: Path, sets: Sets) -> None:
+    manifest = read_manifest(sets("none"))
+    trusted = manifest.merkle_root, manifest.front_sha256
+    row = canon.decode(prove_rows(artifact, "codes", 3, 5))
+    piece = row["pieces"][0]
+    other = bytes([piece["data"][0] ^ 1]) + piece["data"][1:]
+    changes: list[dict[str, Any]] = [
+        {"schema": "x"},
+        {"scheme": "x"},
+        {"piece_count": 5},
+        {"piece_count": "5"},
+        {"pieces": []},
+        {"pieces": [{**piece, "data": other}]},
+        {"pieces": [{**piece, "index": 1}]},
+        {"pieces": [{**piece, "path": piece["path"][:-1]}]},
+        {"pieces": [{**piece, "path": [b"short"]}]},
+        {"pieces": [{"index": 0}]},
+        {"front": row["front"][:-1]},
+        {"front": b""},
+        {"low": 4, "high": 4},
+        {"high": 100000},
+        {"tensor": "other"},
+        # Rows that no piece of the document holds.
+        {"tensor": "floats", "low": 500, "high": 501},
+    ]
+    verify_proof(canon.encode(row), *trusted)
+    for change in changes:
+        with pytest.raises((SlmsetProofError, SlmProofError)):
+            verify_proof(canon.encode(row | change), *trusted)
+    for raw in (b"", b"\xff", canon.encode(row) + b"\0", canon.encode([])):
+        with pytest.raises(SlmsetProofError):
+            verify_proof(raw, *trusted)
+    with pytest.raises(SlmsetProofError, match="no hash"):
+        verify_proof(canon.encode(row), manifest.merkle_root)

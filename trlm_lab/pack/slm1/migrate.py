@@ -1,0 +1,219 @@
+"""SLM1 to SLM2: weights as they are read, the whole configuration, TOK2 for BTOK or BPE1.
+
+With the file's own rotary order every weight, frequency and order of additions is that of
+the SLM1 file, so a forward pass gives the same bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from trlm_lab.base.model_parts import EMBEDDING, HEAD, model_tensors
+from trlm_lab.base.records import Artifact, EffectiveConfig, Ledger, LedgerEntry, Probes, Transform
+from trlm_lab.errors import UnknownNameError
+from trlm_lab.pack.artifact_file import ArtifactSink, map_file
+from trlm_lab.pack.probes import destination_product, probe_places
+from trlm_lab.pack.progress import Progress, silent
+from trlm_lab.pack.slm1.files import open_checked
+from trlm_lab.pack.slm1.profiles import slm1_profile_id
+from trlm_lab.pack.slm1.rows import F32, model_rows, rotary_step
+from trlm_lab.pack.weights import row_slices
+from trlm_lab.slm.numbers import DType, Role
+from trlm_lab.slm.plan import Placement, TensorSpec, plan_file
+from trlm_lab.slm.read import SlmFile, SlmTensor, open_slm
+from trlm_lab.slm1.config import effective_config
+from trlm_lab.slm1.names import OUTPUT
+from trlm_lab.slm1.read import Slm1File, Slm1Tensor
+from trlm_lab.text.slm1 import Btok, bpe1_tokenizer, btok_tokenizer, read_section
+from trlm_lab.text.tok2 import write_tok2
+
+ROPE_ORDERS = ("interleaved", "half_split")
+
+
+@dataclass(frozen=True)
+class Migrated:
+    """The SLM2 file and what became of each tensor of the SLM1 file."""
+
+    artifact: Artifact
+    ledger: Ledger
+
+
+def migrate(
+    path: Path,
+    out: Path,
+    *,
+    rope_order: str = "interleaved",
+    unchecked: bool = False,
+    progress: Progress = silent,
+) -> Migrated:
+    """Write the SLM2 file of an SLM1 file; the same inputs give the same bytes.
+
+    Weights become float32, which loses nothing of what the SLM1 file says. `rope_order` keeps the
+    rows of queries and keys (`interleaved`) or gives them the order of Hugging Face (`half_split`).
+
+    Raises:
+        UnknownNameError: no such order.
+        Slm1Error: the file is malformed or damaged; with `unchecked` a checksum of an unknown
+            profile is taken.
+    """
+    if rope_order not in ROPE_ORDERS:
+        raise UnknownNameError(kind="rotary order", name=rope_order, known=", ".join(ROPE_ORDERS))
+    slm1 = open_checked(path, unchecked=unchecked)
+    config = replace(effective_config(slm1), rope_order=rope_order)
+    specs = []
+    for tensor in model_tensors(config):
+        alias = EMBEDDING if tensor.name == HEAD and config.tie_word_embeddings else None
+        role = Role[tensor.role]
+        specs.append(TensorSpec(tensor.name, role, DType.f32, tensor.shape, alias_of=alias))
+    plan = plan_file(specs, config.to_map(), tok2_of(slm1, config))
+    with ArtifactSink(out, plan) as sink:
+        for done, placement in enumerate(plan.placements):
+            progress("migrate", done, len(specs))
+            if placement.target is None:
+                _write(sink, slm1, config, placement)
+            else:
+                sink.alias()
+        file_sha256, self_sha256, merkle_root = sink.commit()
+    progress("migrate", len(specs), len(specs))
+    artifact = Artifact(
+        path=out,
+        format="SLM2",
+        quant_profile="f32",
+        file_sha256=file_sha256,
+        self_sha256=self_sha256,
+        merkle_root=merkle_root,
+        size=plan.artifact_len,
+        config=config,
+    )
+    slm = open_slm(map_file(out), where=out.name)
+    return Migrated(artifact, migration_ledger(slm1, slm))
+
+
+def tok2_of(slm1: Slm1File, config: EffectiveConfig) -> bytes:
+    """The compiled tokenizer, with the special ids of the configuration."""
+    source = read_section(slm1.tokenizer)
+    made = btok_tokenizer(source) if isinstance(source, Btok) else bpe1_tokenizer(source)
+    bos, eos, pad, unk = slm1.special_ids
+    return write_tok2(made, roles=[("bos", bos), ("eos", eos), ("pad", pad), ("unk", unk)])
+
+
+def _by_source_name(slm1: Slm1File) -> dict[str, Slm1Tensor]:
+    rows = {tensor.placed.named.source_name: tensor for tensor in slm1.tensors}
+    return {HEAD: slm1.tensor(OUTPUT), **rows}
+
+
+def _rows(tensor: Slm1Tensor, config: EffectiveConfig) -> Iterator[F32]:
+    as_stored = config.rope_order == "interleaved"
+    return model_rows(tensor, config.head_dim, as_stored=as_stored)
+
+
+def _write(
+    sink: ArtifactSink, slm1: Slm1File, config: EffectiveConfig, placement: Placement
+) -> None:
+    spec = placement.spec
+    tensor = _by_source_name(slm1)[spec.name]
+    sink.begin(placement)
+    for rows in _rows(tensor, config):
+        sink.add(np.ascontiguousarray(rows, dtype="<f4").data.cast("B"), b"")
+    sink.end()
+
+
+def migration_ledger(slm1: Slm1File, slm: SlmFile) -> Ledger:
+    """What became of each tensor of an SLM1 file, by the bytes of both files."""
+    config, sources = EffectiveConfig.from_map(slm.config), _by_source_name(slm1)
+    entries = [
+        _entry(slm1, slm, config, tensor, sources[tensor.alias_of or tensor.name])
+        for tensor in slm.tensors
+    ]
+    return Ledger(tuple(entries), tuple(_exceptions(slm1, config)))
+
+
+def _exceptions(slm1: Slm1File, config: EffectiveConfig) -> Iterator[str]:
+    if slm1.header.tied:
+        stored = any(tensor.placed.named.name == OUTPUT for tensor in slm1.tensors)
+        copy = "is stored with the embedding's bytes" if stored else "is not stored"
+        yield f"{OUTPUT} {copy}; the tied head is an alias of {EMBEDDING}"
+    yield f"rope_order is {config.rope_order}"
+    yield "frequencies and scale of the scores are derived from base and head width"
+
+
+def _entry(
+    slm1: Slm1File,
+    slm: SlmFile,
+    config: EffectiveConfig,
+    tensor: SlmTensor,
+    source: Slm1Tensor,
+) -> LedgerEntry:
+    placed, place = source.placed, (slm.tensor(tensor.alias_of) if tensor.alias_of else tensor)
+    begin, data_end = place.descriptor.data_off, place.descriptor.data_off + len(tensor.data)
+    end = max(data_end, place.descriptor.aux_off + place.descriptor.aux_len)
+    steps = _steps(config, tensor, source)
+    return LedgerEntry(
+        source_name=placed.named.name,
+        source_file=slm1.where,
+        source_range=(placed.data[0], max(placed.data[1], placed.scales[1])),
+        source_shape=placed.named.dims,
+        source_strides=(placed.codec.row_bytes(placed.cols), 1)[-len(placed.named.dims) :],
+        source_dtype=placed.codec.dtype.name,
+        source_sha256=_sha256(source.data, source.scales),
+        role=tensor.role.name,
+        transforms=steps,
+        destination_name=tensor.name,
+        destination_shape=tensor.dims,
+        destination_layout="alias" if tensor.alias_of else "dense",
+        destination_dtype=tensor.dtype.name,
+        destination_range=(begin, end),
+        destination_sha256=_sha256(tensor.data, tensor.scales),
+        probes=_probes(config, tensor, source),
+    )
+
+
+def _sha256(data: memoryview, scales: memoryview) -> str:
+    digest = hashlib.sha256(data)
+    digest.update(scales)
+    return digest.hexdigest()
+
+
+def _steps(config: EffectiveConfig, tensor: SlmTensor, source: Slm1Tensor) -> tuple[Transform, ...]:
+    if tensor.alias_of:
+        return (Transform("alias", {"target": tensor.alias_of}),)
+    placed, steps = source.placed, []
+    name = placed.codec.dtype.name
+    if name != "f32":
+        parameters = {"profile": name, "profile_id": slm1_profile_id(name)}
+        steps.append(Transform("dequantize", {**parameters, "block": placed.entry.block_size}))
+    if placed.named.rotary_heads and config.rope_order == "half_split":
+        steps.append(rotary_step(placed.named, config.head_dim, back=True))
+    return (*steps, Transform("copy"))
+
+
+def _probes(config: EffectiveConfig, tensor: SlmTensor, source: Slm1Tensor) -> Probes:
+    """Products and elements in the destination's order of rows."""
+    name = tensor.alias_of or tensor.name
+    wanted = probe_places(name, tensor.rows * tensor.cols)
+    before = _elements(_rows(source, config), wanted, tensor.cols)
+    behind = _elements(row_slices(tensor), wanted, tensor.cols)
+    elements = tuple(zip(wanted, before, behind, strict=True))
+    products = (
+        destination_product(_rows(source, config), name),
+        destination_product(row_slices(tensor), name),
+    )
+    return Probes(*products, elements)
+
+
+def _elements(blocks: Iterator[F32], wanted: tuple[int, ...], cols: int) -> list[int]:
+    """The float32 bits of some elements, by ascending flat index."""
+    found, first = [], 0
+    left = list(wanted)
+    for rows in blocks:
+        end = first + rows.size
+        while left and left[0] < end:
+            row, col = divmod(left.pop(0) - first, cols)
+            found.append(int(np.ascontiguousarray(rows[row]).view(np.uint32)[col]))
+        first = end
+    return found
