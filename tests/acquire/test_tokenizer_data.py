@@ -13,7 +13,7 @@ import pytest
 from trlm_lab.acquire import tokenizer_data
 from trlm_lab.acquire.pins import PinnedFile
 from trlm_lab.acquire.tokenizer_data import TokenizerPackage, tokenizer_packages
-from trlm_lab.backends.build_peer import SDIST_SHA256
+from trlm_lab.backends.llama_cpp_sdist import SDIST_SHA256
 from trlm_lab.errors import SourceHashError, TokenizerDataMissingError
 
 SCRIPT = Path(__file__).resolve().parents[2] / "tools/fetch_tokenizers.py"

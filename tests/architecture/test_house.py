@@ -14,7 +14,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from trlm_lab.backends import build_peer
+from trlm_lab.backends import llama_cpp, peer_steps
 
 ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -76,14 +76,14 @@ def test_everything_that_gets_installed_is_pinned() -> None:
     tools = {"pip", "setuptools", "scikit-build-core", "cmake", "ninja"}
     assert tools <= set(pinned)
     assert pinned["torch"] == "2.13.0"
-    assert pinned["llama-cpp-python"] == build_peer.VERSION
+    assert pinned["llama-cpp-python"] == llama_cpp.VERSION
 
 
 def test_setup_and_build_use_the_pins() -> None:
     setup = (ROOT / "tools" / "setup.sh").read_text()
     assert setup.count("-m pip") == setup.count("pip --version") + 1
     assert "--build-constraint constraints.txt" in setup
-    assert build_peer.constraints() == ROOT / "constraints.txt"
+    assert peer_steps.constraints() == ROOT / "constraints.txt"
 
 
 def test_environment_file_agrees_with_the_project() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from trlm_lab.backends import build_peer
+from trlm_lab.backends import peer_steps
 from trlm_lab.errors import CheckoutMissingError
 from trlm_lab.flows import notebooks
 
@@ -108,6 +108,6 @@ def test_what_lies_beside_the_package_is_missed_by_name(
     monkeypatch.setattr(notebooks, "NOTEBOOKS", tmp_path)
     with pytest.raises(CheckoutMissingError, match="the notebook 01_acquire"):
         notebooks.notebook_source("01_acquire")
-    monkeypatch.setattr(build_peer, "CONSTRAINTS", tmp_path / "constraints.txt")
+    monkeypatch.setattr(peer_steps, "CONSTRAINTS", tmp_path / "constraints.txt")
     with pytest.raises(CheckoutMissingError, match="the list of pinned versions"):
-        build_peer.constraints()
+        peer_steps.constraints()

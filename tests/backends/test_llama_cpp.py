@@ -1,5 +1,7 @@
 """llama.cpp as a peer: its export holds the source's own bits, its logits are within the limits."""
 
+import io
+import tarfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -7,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trlm_lab.backends import build_peer, llama_cpp
+from trlm_lab.backends import build_peer, llama_cpp, llama_cpp_sdist
 from trlm_lab.backends.llama_cpp import LlamaCppRunner
-from trlm_lab.backends.llama_cpp_gguf import LlamaKeys, cached_gguf, interleaved_rows
+from trlm_lab.backends.llama_cpp_export import export_of
+from trlm_lab.backends.llama_cpp_gguf import LlamaKeys, interleaved_rows
 from trlm_lab.backends.llama_cpp_process import refusal
 from trlm_lab.backends.safetensors_weights import model_dir_tensors
 from trlm_lab.base import strict_json
@@ -58,7 +61,7 @@ def test_the_export_holds_the_source_bits(
     require(LlamaCppRunner())
     import gguf
 
-    path = cached_gguf(small_source.root)
+    path = export_of(small_source.root).gguf
     source = model_dir_tensors(small_source.root)
     found = {t.name: t.data for t in gguf.GGUFReader(path).tensors}
     assert len(found) == 2 + 9 * 4
@@ -78,11 +81,11 @@ def test_the_export_is_cached_by_content_and_checked(
     require: Callable[[Runner], None], home: Path, small_source: Source
 ) -> None:
     require(LlamaCppRunner())
-    path = cached_gguf(small_source.root)
+    path = export_of(small_source.root).gguf
     whole, made = path.read_bytes(), path.stat().st_ino
-    assert cached_gguf(small_source.root).stat().st_ino == made
+    assert export_of(small_source.root).gguf.stat().st_ino == made
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    assert cached_gguf(small_source.root).read_bytes() == whole
+    assert export_of(small_source.root).gguf.read_bytes() == whole
     assert not list(path.parent.glob(".tmp-*"))
 
 
@@ -180,16 +183,22 @@ def test_another_version_is_another_peer(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "0.3.1" in LlamaCppRunner().availability().reason
 
 
-def test_a_failed_build_says_how_and_leaves_no_wheel(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(build_peer, "REQUIREMENT", "no such requirement ==")
+def test_a_failed_build_says_how_and_leaves_no_wheel(home: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "llama_cpp_python-0.3.36.tar.gz"
+    broken.write_bytes(b"no archive")
     with pytest.raises(PeerBuildError) as caught:
-        build_peer.build_wheel()
+        build_peer.build_wheel(broken)
     assert "exit status" in caught.value.text
     assert "make peers" in caught.value.text
     assert build_peer.cached_wheel() is None
     assert list(build_peer.wheel_room().iterdir()) == []
+
+
+def test_a_failed_fetch_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llama_cpp_sdist, "REQUIREMENT", "no such requirement ==")
+    with pytest.raises(PeerBuildError, match="fetching the sources"):
+        llama_cpp_sdist.fetch_sdist(tmp_path)
+    assert not list(tmp_path.glob("*.tar.gz"))
 
 
 def test_a_finished_wheel_is_taken(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,8 +208,33 @@ def test_a_finished_wheel_is_taken(home: Path, monkeypatch: pytest.MonkeyPatch) 
     installed: list[Path] = []
     monkeypatch.setattr(build_peer, "missing_part", lambda: "it is missing")
     monkeypatch.setattr(build_peer, "install", installed.append)
+    llama_cpp_sdist.converter_room().mkdir(parents=True)
     assert build_peer.main() == 0
     assert installed == [wheel]
+
+
+def test_the_converter_is_fetched_beside_an_installed_peer(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_peer, "missing_part", lambda: None)
+    monkeypatch.setattr(build_peer, "_loads", lambda: True)
+    monkeypatch.setattr(build_peer, "fetch_sdist", lambda scratch: _sdist(tmp_path))
+    assert build_peer.main() == 0
+    room = llama_cpp_sdist.converter_room()
+    found = sorted(str(file.relative_to(room)) for file in room.rglob("*") if file.is_file())
+    # Nothing else of the archive is kept.
+    assert found == ["LICENSE", "conversion/base.py", "gguf-py/gguf/a.py"]
+    assert [child.name for child in room.parent.iterdir()] == [room.name]
+
+
+def _sdist(folder: Path) -> Path:
+    path = folder / "sdist.tar.gz"
+    names = ("LICENSE", "conversion/base.py", "gguf-py/gguf/a.py", "src/llama.cpp", "gguf-py/b.py")
+    with tarfile.open(path, "w:gz") as archive:
+        for name in names:
+            root = f"llama_cpp_python-{llama_cpp.VERSION}/vendor/llama.cpp"
+            archive.addfile(tarfile.TarInfo(f"{root}/{name}"), io.BytesIO())
+    return path
 
 
 def test_the_wheel_of_another_processor_is_not_taken(

@@ -14,7 +14,8 @@ SCHEMA = "trlm.process.cases.v1"
 
 def test_the_built_in_suites_are_these() -> None:
     assert suite_names() == [
-        "demo-calibration", "demo-judged", "small-calibration", "small-judged", "smoke"
+        "demo-calibration", "demo-judged", "gemma3-calibration", "gemma3-judged",
+        "small-calibration", "small-judged", "smoke",
     ]  # fmt: skip
     for name in suite_names():
         assert load_suite(name).name == name
@@ -27,6 +28,16 @@ def test_the_judged_suite_covers_what_it_promises() -> None:
     assert len(suite.cases) >= 8
     assert {min(lengths), max(lengths)} == {1, 128}
     assert {c.kind for c in suite.cases} == {"text", "token_ids"}
+
+
+def test_the_suites_of_the_large_vocabulary() -> None:
+    judged, calibration = load_suite("gemma3-judged"), load_suite("gemma3-calibration")
+    assert {c.kind for c in judged.cases} == {"text", "token_ids"}
+    assert not {c.digest for c in judged.cases} & {c.digest for c in calibration.cases}
+    ids = {token for case in judged.cases for token in case.token_ids}
+    # The first and the last row of the embedding; logits are a megabyte for each token.
+    assert {0, 262_143} <= ids
+    assert max(judged.tokens, calibration.tokens) < 150
 
 
 def test_the_calibration_suite_covers_what_it_promises() -> None:

@@ -64,14 +64,18 @@ class LlamaCppModel:
                 batch.n_seq_id[i], batch.seq_id[i][0] = 1, 0
             batch.n_tokens = len(token_ids)
             _require(api.llama_decode(self._context, batch) == 0, "decoding")
-            return np.stack([self._row(i) for i in range(len(token_ids))])
+            found = np.empty((len(token_ids), self.vocabulary), dtype=np.float32)
+            for i in range(len(token_ids)):
+                found[i] = self._row(i)
+            return found
         finally:
             api.llama_batch_free(batch)
 
     def _row(self, position: int) -> NDArray[np.float32]:
+        """The logits of one position, in memory of llama.cpp's own."""
         pointer = _require(self._api.llama_get_logits_ith(self._context, position), "logits")
         address = ctypes.cast(pointer, ctypes.POINTER(ctypes.c_float))
-        return np.ctypeslib.as_array(address, (self.vocabulary,)).copy()
+        return np.ctypeslib.as_array(address, (self.vocabulary,))
 
     def __enter__(self) -> LlamaCppModel:
         return self

@@ -1,4 +1,4 @@
-"""A model directory's float32 weights as an F32 GGUF that llama.cpp loads; cached by content.
+"""The float32 weights of a llama-family directory as an F32 GGUF that llama.cpp loads.
 
 The file holds no tokenizer (`no_vocab`): cases carry ids. Query and key rows are permuted from the
 half-split order of Hugging Face to the interleaved order in which llama.cpp rotates the llama
@@ -8,7 +8,6 @@ keys in the gguf package, and the row order in llama.cpp's converter for llama m
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +18,8 @@ from numpy.typing import NDArray
 
 from trlm_lab.backends.process_files import read_object
 from trlm_lab.backends.safetensors_weights import model_dir_tensors
-from trlm_lab.base import canon
-from trlm_lab.base.blobs import file_sha256, write_atomically
-from trlm_lab.base.home import trlm_home
 from trlm_lab.base.model_parts import EMBEDDING, FINAL_NORM, HEAD
 from trlm_lab.errors import ModelFilesError, UnsupportedModelError
-
-#: Part of the cache key: raise it when the bytes of an export change.
-EXPORT_VERSION = 1
 
 #: Modules of a layer to their names in the llama architecture, behind `blk.{i}.`.
 GGUF_TENSORS: dict[str, str] = {
@@ -177,34 +170,3 @@ def _add_keys(writer: Any, keys: LlamaKeys) -> None:
     writer.add_rope_dimension_count(keys.head_dim)
     writer.add_rope_freq_base(keys.theta)
     writer.add_layer_norm_rms_eps(keys.epsilon)
-
-
-def cached_gguf(model_dir: Path) -> Path:
-    """The GGUF of a model directory, from the cache where its recorded hash still holds.
-
-    The name is the content id of the files that went in; the hash of the export stands beside it.
-    """
-    parts = [model_dir / "config.json", *sorted(model_dir.glob("*.safetensors"))]
-    sources = [[part.name, file_sha256(part)] for part in parts]
-    name = canon.content_id(["gguf-f32", EXPORT_VERSION, sources])
-    path = trlm_home() / "gguf" / f"{name}.gguf"
-    record = path.with_suffix(".sha256")
-    if not _holds(path, record):
-        _export(model_dir, path)
-        write_atomically(record, file_sha256(path).encode())
-    return path
-
-
-def _holds(path: Path, record: Path) -> bool:
-    if not (path.is_file() and record.is_file()):
-        return False
-    return file_sha256(path).encode() == record.read_bytes()
-
-
-def _export(model_dir: Path, path: Path) -> None:
-    """Write beside the goal, then rename: a kill leaves nothing under the name."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".tmp-", dir=path.parent) as room:
-        whole = Path(room) / "whole.gguf"
-        write_gguf(model_dir, whole)
-        whole.replace(path)

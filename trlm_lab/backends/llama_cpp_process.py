@@ -1,7 +1,8 @@
 """llama.cpp as a runtime that speaks `trlm-process-v1`; run as a script of its own.
 
 Called as `llama_cpp_process.py --threads N REQUEST OUTDIR`. It exposes logits only. Cases with a
-padding mask or positions of their own, and families other than llama, are listed as not supported.
+padding mask or positions of their own, and models that llama.cpp computes otherwise, are listed as
+not supported.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trlm_lab.backends.llama_cpp_eval import LlamaCppModel
-from trlm_lab.backends.llama_cpp_gguf import cached_gguf
+from trlm_lab.backends.llama_cpp_export import export_of
 from trlm_lab.base.blobs import file_sha256
-from trlm_lab.errors import UnsupportedModelError
+from trlm_lab.errors import PeerMissingError, UnsupportedModelError
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -56,16 +57,21 @@ def serve(request: dict[str, Any], outdir: Path, threads: int) -> dict[str, str]
     """Write the logits of every case that can be run; the others with the reason."""
     if request["decode_steps"]:
         return {case["case_id"]: "decode steps" for case in request["cases"]}
-    refused = {case["case_id"]: reason for case in request["cases"] if (reason := refusal(case))}
+    try:
+        export = export_of(Path(request["model_dir"]))
+    except (UnsupportedModelError, PeerMissingError) as error:
+        said = error.detail if isinstance(error, UnsupportedModelError) else error.text
+        return {case["case_id"]: said for case in request["cases"]}
+    refused: dict[str, str] = {}
+    for case in request["cases"]:
+        reason = refusal(case) or export.refused_length(len(case["token_ids"]))
+        if reason:
+            refused[case["case_id"]] = reason
     cases = [case for case in request["cases"] if case["case_id"] not in refused]
     if not cases:
         return refused
-    try:
-        gguf = cached_gguf(Path(request["model_dir"]))
-    except UnsupportedModelError as error:
-        return {case["case_id"]: error.detail for case in request["cases"]}
     tokens = max(len(case["token_ids"]) for case in cases)
-    with LlamaCppModel(gguf, tokens, threads) as model:
+    with LlamaCppModel(export.gguf, tokens, threads) as model:
         for case in cases:
             logits = model.logits(case["token_ids"])
             write_logits(outdir / f"{case['case_id']}.safetensors", logits)
@@ -87,7 +93,10 @@ def write_logits(path: Path, logits: NDArray[np.float32]) -> None:
     """A safetensors file of one tensor: header length, JSON header, bytes."""
     row = {"dtype": "F32", "shape": list(logits.shape), "data_offsets": [0, logits.nbytes]}
     header = json.dumps({"logits": row}).encode()
-    path.write_bytes(len(header).to_bytes(8, "little") + header + logits.astype("<f4").tobytes())
+    with path.open("wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        # Of a large vocabulary a case has hundreds of megabytes: no copy is made.
+        file.write(np.ascontiguousarray(logits, dtype="<f4").data)
 
 
 if __name__ == "__main__":

@@ -220,6 +220,7 @@ from trlm_lab.errors.operators import (
 from trlm_lab.errors.oracle import (
     CaptureError,
     CaptureUnfaithfulError,
+    OpinionScaleError,
     OracleMissingError,
     OracleModelError,
 )
@@ -237,6 +238,7 @@ from trlm_lab.errors.pack import (
 from trlm_lab.errors.process import (
     CaseFileError,
     CaseNotSupportedError,
+    ConversionError,
     DecodeNotSupportedError,
     FaultNameError,
     FaultNotApplicableError,
@@ -448,6 +450,7 @@ __all__ = [
     "CompilerMissingError",
     "ConflictError",
     "ContextLengthError",
+    "ConversionError",
     "DecodeNotSupportedError",
     "DefaultMissingError",
     "DirectoryDiffersError",
@@ -567,6 +570,7 @@ __all__ = [
     "ObservationError",
     "OperatorInputError",
     "OperatorNotServedError",
+    "OpinionScaleError",
     "OracleMissingError",
     "OracleModelError",
     "OutputIsInputError",

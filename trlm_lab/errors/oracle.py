@@ -35,3 +35,11 @@ class CaptureUnfaithfulError(ClaimFailed):
     code = "CAPTURE_UNFAITHFUL"
     rule = "logits hash to {watched} under capture and to {plain} without"
     fix = "do not use this trace; report the framework versions"
+
+
+class OpinionScaleError(Refused):
+    """Logits that are too small for a third opinion to mean anything."""
+
+    code = "OPINION_SCALE"
+    rule = "the logits have an RMS of {rms:.3g}; a third opinion is judged from {least:g} on"
+    fix = "leave the case out, or scale the last norm of the model"

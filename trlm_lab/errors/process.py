@@ -130,6 +130,15 @@ class PeerBuildError(InfrastructureError):
     fix = "install a C++ compiler and cmake, then run `{command}` again"
 
 
+class ConversionError(InfrastructureError):
+    """A model that the converter of llama.cpp did not convert."""
+
+    code = "PEER_CONVERSION"
+    lines = True
+    rule = "llama.cpp's converter gave no GGUF: {ending}{log}"
+    fix = "the directory must hold config.json and safetensors of one of the families"
+
+
 class FaultNameError(UsageError):
     """A fault specification that is not NAME@LAYER."""
 

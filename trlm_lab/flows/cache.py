@@ -24,7 +24,7 @@ REMADE = ("artifacts", "derived", "gguf", "native")
 #: Made again from downloads, those of a Hub from the network.
 CONVERTED = ("snapshots",)
 #: Fetched again, or built for minutes.
-FETCHED = ("downloads", "tokenizers", "wheels")
+FETCHED = ("converter", "downloads", "tokenizers", "wheels")
 KINDS = (*REMADE, *CONVERTED, *FETCHED)
 
 _LEFTOVER = (".tmp-", ".building-", ".pruned-")

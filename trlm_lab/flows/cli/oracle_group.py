@@ -1,4 +1,4 @@
-"""`trlm oracle drift`."""
+"""`trlm oracle drift` and `third-opinion`."""
 
 from __future__ import annotations
 
@@ -53,3 +53,39 @@ def drift(
     else:
         emit_table(drift_rows(found))
     return 0 if found.repeats else 1
+
+
+@group.command("third-opinion")
+@takes_reviewed
+def third_opinion(
+    source: Annotated[str, typer.Argument(help="A SOURCE, such as dir:PATH.")],
+    cases: Annotated[str, typer.Option(help="Case file (trlm.process.cases.v1) or suite name.")],
+    reviewed: Reviewed,
+    engine: Annotated[
+        str, typer.Option(help="The engine that is held against llama.cpp beside torch.")
+    ] = "reference",
+    fault: Annotated[
+        str, typer.Option(help="NAME@LAYER, planted to show that it would be seen; or nothing.")
+    ] = "rope_pairing@first",
+    out: Annotated[Path | None, typer.Option(help="The record to write, canonical CBOR.")] = None,
+    json: Json = False,
+) -> int:
+    """Logits of llama.cpp beside the oracle's and an engine's; exits with 1 if they disagree."""
+    from trlm_lab.base import canon
+    from trlm_lab.base.output_file import require_output
+    from trlm_lab.flows.opinion_distance import opinion_rows
+    from trlm_lab.flows.progress import Board
+    from trlm_lab.flows.third_opinion import third_opinion as ask
+
+    if out is not None:
+        require_output(out)
+    with Board() as board:
+        found = ask(source, cases, board, engine=engine, fault=fault, reviewed=reviewed)
+    if out is not None:
+        out.write_bytes(canon.encode(found.to_map()))
+    if json:
+        judged = {"agrees": found.agrees, "fault_seen": found.fault_seen}
+        emit_json({"record_id": found.record_id, **judged, **found.to_map()})
+    else:
+        emit_table(opinion_rows((*found.distances, *found.planted), found.limit))
+    return 0 if found.holds else 1
