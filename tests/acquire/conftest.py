@@ -82,7 +82,7 @@ class SmallGguf:
                 add(key, value)
         for key, value in self.extra.items():
             {str: writer.add_string, int: writer.add_uint32, float: writer.add_float32,
-             bool: writer.add_bool}[type(value)](key, value)  # fmt: skip
+             bool: writer.add_bool, list: writer.add_array}[type(value)](key, value)  # fmt: skip
         draw = np.random.default_rng(7)
         for name, shape in self.shapes().items():
             if name in self.drop:

@@ -16,11 +16,11 @@ from trlm_lab.acquire.gguf_vocabulary import (
     USER_DEFINED,
     ModelPart,
     fail,
-    optional,
     require_known,
     texts,
     token_types,
     vocabulary,
+    word,
 )
 from trlm_lab.errors import GgufPreTokenizerError
 
@@ -74,11 +74,11 @@ def byte_level_part(file: GgufFile) -> tuple[ModelPart, list[int]]:
 
 
 def _pre_tokenizer(file: GgufFile) -> dict[str, Any]:
-    word = optional(file, "pre")
-    if word not in PRE_TOKENIZERS:
+    pre = word(file, "pre")
+    if pre not in PRE_TOKENIZERS:
         known = ", ".join(PRE_TOKENIZERS)
-        raise GgufPreTokenizerError(where=file.path.name, word=word, known=known)
-    return PRE_TOKENIZERS[word]
+        raise GgufPreTokenizerError(where=file.path.name, word=pre, known=known)
+    return PRE_TOKENIZERS[pre]
 
 
 def _merges(file: GgufFile, vocab: dict[str, int]) -> list[tuple[str, str]]:

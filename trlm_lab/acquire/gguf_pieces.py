@@ -21,11 +21,13 @@ from trlm_lab.acquire.gguf_vocabulary import (
     USER_DEFINED,
     ModelPart,
     fail,
+    flag,
     optional,
     require_known,
     texts,
     token_types,
     vocabulary,
+    word,
 )
 from trlm_lab.errors import GgufPreTokenizerError
 
@@ -48,12 +50,12 @@ def pieces_part(file: GgufFile) -> tuple[ModelPart, list[int]]:
         GgufFieldError: a key is unknown.
     """
     require_known(file, _KNOWN, ("add_eos_token", "add_sep_token", "add_space_prefix"))
-    if optional(file, "add_space_prefix") is None:
+    if flag(file, "add_space_prefix") is None:
         # Absent means true in the format.
         raise fail(file, "add_space_prefix is not false, which is not converted for this model")
-    word = optional(file, "pre")
-    if word not in _PRE:
-        raise GgufPreTokenizerError(where=file.path.name, word=word, known="default")
+    pre = word(file, "pre")
+    if pre not in _PRE:
+        raise GgufPreTokenizerError(where=file.path.name, word=pre, known="default")
     kinds = token_types(file, _KINDS, "SentencePiece BPE")
     stored = texts(file, "tokens")
     # The format spells the spaces of user-defined pieces out, since it cuts them out of raw text.

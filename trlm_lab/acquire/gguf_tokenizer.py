@@ -14,8 +14,9 @@ from trlm_lab.acquire.gguf_vocabulary import (
     USER_DEFINED,
     ModelPart,
     fail,
-    optional,
+    flag,
     special_ids,
+    word,
 )
 from trlm_lab.errors import GgufFieldError
 
@@ -46,7 +47,7 @@ def converted_tokenizer(file: GgufFile, context_length: int) -> ConvertedTokeniz
     """
     if not any(key.startswith("tokenizer.") for key in file.fields):
         return None
-    model = optional(file, "model")
+    model = word(file, "model")
     if model not in _MODELS:
         known = "byte-level BPE (gpt2) and SentencePiece BPE (llama) are converted"
         raise fail(file, f"tokenizer model {model!r}; only {known}")
@@ -57,7 +58,7 @@ def converted_tokenizer(file: GgufFile, context_length: int) -> ConvertedTokeniz
         for number, kind in enumerate(kinds)
         if kind in (CONTROL, USER_DEFINED)
     ]
-    begins = bool(optional(file, "add_bos_token"))
+    begins = bool(flag(file, "add_bos_token"))
     if begins and "bos_token" not in specials:
         raise fail(file, "add_bos_token is true and bos_token_id is missing")
     return ConvertedTokenizer(

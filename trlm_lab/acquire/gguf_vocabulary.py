@@ -18,6 +18,9 @@ SPECIAL_IDS = {
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE = 1, 2, 3, 4, 6
 
 
+_INTEGERS = frozenset(f"array of {sign}{bits}" for sign in "iu" for bits in (8, 16, 32, 64))
+
+
 @dataclass(frozen=True)
 class ModelPart:
     """`model` of a `tokenizer.json` and what stands around it, and the texts of its tokens."""
@@ -40,11 +43,31 @@ def optional(file: GgufFile, key: str) -> Any:
     return None if field is None else field.value
 
 
+def flag(file: GgufFile, key: str) -> bool | None:
+    """A switch of the tokenizer, or None. Raises GgufFieldError where it is of another kind."""
+    found: bool | None = _of_kind(file, key, "bool")
+    return found
+
+
+def word(file: GgufFile, key: str) -> str | None:
+    """A text of the tokenizer, or None. Raises GgufFieldError where it is of another kind."""
+    found: str | None = _of_kind(file, key, "string")
+    return found
+
+
+def _of_kind(file: GgufFile, key: str, kind: str) -> Any:
+    field = file.fields.get(PREFIX + key)
+    if field is not None and field.kind != kind:
+        detail = f"a value of the kind {field.kind}; it must be of the kind {kind}"
+        raise GgufFieldError(where=file.path.name, key=PREFIX + key, detail=detail)
+    return None if field is None else field.value
+
+
 def require_known(file: GgufFile, known: frozenset[str], unset: tuple[str, ...]) -> None:
     """Every key of the tokenizer is known, and the flags named in `unset` are not true.
 
     Raises:
-        GgufFieldError: an unknown key.
+        GgufFieldError: an unknown key, or a flag that is no Boolean.
         GgufTokenizerError: a flag that is not converted.
     """
     for key in file.fields:
@@ -53,7 +76,7 @@ def require_known(file: GgufFile, known: frozenset[str], unset: tuple[str, ...])
             detail = "the key may change token ids and is not known here"
             raise GgufFieldError(where=file.path.name, key=key, detail=detail)
     for key in unset:
-        if optional(file, key):
+        if flag(file, key):
             raise fail(file, f"{key} is true, which is not converted for this tokenizer model")
 
 
@@ -68,7 +91,8 @@ def texts(file: GgufFile, key: str) -> list[str]:
 
 def token_types(file: GgufFile, allowed: frozenset[int], kind: str) -> list[int]:
     """The kind of each token. Raises GgufTokenizerError for one that has no place in a `kind`."""
-    types: Any = optional(file, "token_type")
+    field = file.fields.get(PREFIX + "token_type")
+    types: Any = field.value if field is not None and field.kind in _INTEGERS else None
     count = len(texts(file, "tokens"))
     if not isinstance(types, list) or len(types) != count:
         raise fail(file, f"token_type does not give one type to each of {count} tokens")

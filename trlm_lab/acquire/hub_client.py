@@ -19,6 +19,7 @@ from trlm_lab.errors import (
     HubNotFoundError,
     HubTokenError,
     HubUnreachableError,
+    MissingPackageError,
 )
 
 if TYPE_CHECKING:
@@ -62,10 +63,17 @@ def token() -> str | bool:
 
 @contextmanager
 def hub_client(limits: HubLimits) -> Iterator[HubClient]:
-    """A client under `limits`; the library's global session is put back afterwards."""
-    import httpx2
-    from huggingface_hub import HfApi, set_client_factory
-    from huggingface_hub.utils._http import default_client_factory
+    """A client under `limits`; the library's global session is put back afterwards.
+
+    Raises:
+        MissingPackageError: the library is not installed.
+    """
+    try:
+        import httpx2
+        from huggingface_hub import HfApi, set_client_factory
+        from huggingface_hub.utils._http import default_client_factory
+    except ImportError as error:
+        raise MissingPackageError(package="huggingface_hub", extra="models") from error
 
     deadline = time.monotonic() + limits.seconds
     server = endpoint()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+#: What the Hub's own reader takes for front matter: between two lines of three dashes, the first
+#: of them after nothing but white space.
+FRONT = re.compile(r"\s*---(?:\r\n?|\n)(?P<yaml>.*?)(?:\r\n?|\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 #: PyYAML reads some 50 kB in a second; front matter of any use is a tenth of this.
 _MOST_BYTES = 256 << 10
 _TEXT = "tag:yaml.org,2002:str"
@@ -14,15 +18,15 @@ def card_licence(card: Path) -> str | None:
 
     The Hub's own reader takes the last of keys that stand twice; here that is no declaration.
     """
-    from huggingface_hub.repocard import REGEX_YAML_BLOCK
     from yaml import SafeLoader, YAMLError, compose
     from yaml.nodes import MappingNode
 
     try:
-        front = REGEX_YAML_BLOCK.search(card.read_text(encoding="utf-8-sig"))
-        if front is None or not front[2].strip():
+        found_front = FRONT.match(card.read_text(encoding="utf-8-sig"))
+        front = found_front["yaml"] if found_front else ""
+        if not front.strip():
             return None
-        node = compose(front[2], Loader=SafeLoader) if len(front[2]) <= _MOST_BYTES else None
+        node = compose(front, Loader=SafeLoader) if len(front) <= _MOST_BYTES else None
     except (ValueError, YAMLError, RecursionError):
         # UnicodeDecodeError is a ValueError.
         return ""
