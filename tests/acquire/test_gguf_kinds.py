@@ -1,6 +1,6 @@
 """A key of the tokenizer that holds another kind of value is refused by its name, not read as one.
 
-Zero and an empty list would pass for false, the text `false` and a list with a false in it for true.
+Zero and an empty list would pass for false, the text `false` and a list of a false for true.
 """
 
 from collections.abc import Callable
