@@ -12,6 +12,7 @@ from typing import Any
 from trlm_lab.base.licence_state import is_undecided
 from trlm_lab.base.records import SOUND, CaseComparison, Outcome
 from trlm_lab.base.records.outcome import worst
+from trlm_lab.flows import tokenizer_outcomes
 from trlm_lab.flows.evidence_graph import EvidenceGraph
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.template_outcomes import outcomes
@@ -127,6 +128,8 @@ def _probe(graph: EvidenceGraph, probe: str, _: Sequence[str]) -> list[Claim]:
     facts = graph.node(probe).metadata
     if "rendered_blob" in facts:
         return _templates(graph, probe)
+    if graph.children(probe, "tokenizer_profile"):
+        return _tokenized(graph, probe)
     return [Claim("C8 logits", "the oracle's hooks change no bit", "torch", "",
                   _match(facts["plain"] == facts["watched"]),
                   "logits with every checkpoint captured and without", probe)]  # fmt: skip
@@ -138,6 +141,19 @@ _RENDERED = "rendered bytes are the source's, owners the reference's"
 def _templates(graph: EvidenceGraph, probe: str) -> list[Claim]:
     rows = outcomes(graph.value(probe, "rendered_blob"))
     return [Claim("C2 template", _RENDERED, e, "", o, detail, probe) for e, o, detail in rows]
+
+
+_TOKENIZED = "ids, offsets and text are the source's, bytes the reference's"
+
+
+def _tokenized(graph: EvidenceGraph, probe: str) -> list[Claim]:
+    if "refusal_blob" in graph.node(probe).metadata:
+        code = graph.value(probe, "refusal_blob")["code"]
+        detail = f"the tokenizer does not compile: {code}"
+        return [Claim("C1 tokenizer", _TOKENIZED, "source", "", Outcome.NOT_SUPPORTED,
+                      detail, probe)]  # fmt: skip
+    rows = tokenizer_outcomes.outcomes(graph.value(probe, "tokenized_blob"))
+    return [Claim("C1 tokenizer", _TOKENIZED, e, "", o, detail, probe) for e, o, detail in rows]
 
 
 def _uncompiled(graph: EvidenceGraph, node_id: str, _: Sequence[str]) -> list[Claim]:

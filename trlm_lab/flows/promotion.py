@@ -11,6 +11,7 @@ from trlm_lab.flows.execution import Failed
 from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.secrets import scan_evidence
 from trlm_lab.flows.template_claims import template_probe, template_table
+from trlm_lab.flows.tokenizer_claims import tokenizer_facts, tokenizer_probe
 
 if TYPE_CHECKING:
     from trlm_lab.flows.run import Run
@@ -32,6 +33,7 @@ def evidence_of(run: Run) -> list[str]:
 def _evidence(run: Run) -> list[str]:
     return [
         run.source.nodes["source_tree"],
+        *_tokenized(run),
         *_rendered(run),
         run.described.nodes["effective_config"],
         *(packed.nodes["inspection"] for packed in run.packed.values()),
@@ -40,6 +42,18 @@ def _evidence(run: Run) -> list[str]:
         *(judged.node for judged in run.judged.values()),
         *(_failure_node(run, failed) for failed in run.failures),
     ]
+
+
+def _tokenized(run: Run) -> list[str]:
+    """The table of tokenized texts, or why there is none, where the reference has a profile."""
+    node, store = run.tokenizer_node, run.ws.store
+    if not node or "profile_id" not in store.get(node).metadata:
+        return []
+    engines = list(run.plan.exact)
+    inputs = {"tokenizer": node, "engines": engines, "package": package_sha256()}
+    file = run.source.root / "tokenizer.json"
+    made = run.ws.once("tokenized", inputs, lambda: tokenizer_facts(store, file, engines))
+    return [tokenizer_probe(store, node, made)]
 
 
 def _rendered(run: Run) -> list[str]:

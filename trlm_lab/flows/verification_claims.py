@@ -12,6 +12,7 @@ from trlm_lab.flows.verification_dossier import Dossier
 from trlm_lab.flows.verification_plan import Planned
 from trlm_lab.flows.verification_rendered import check_rendered_there
 from trlm_lab.flows.verification_templates import check_template_there
+from trlm_lab.flows.verification_tokenized import check_tokenized_there
 
 
 def check_promotion(dossier: Dossier, node_id: str) -> None:
@@ -27,6 +28,7 @@ def check_promotion(dossier: Dossier, node_id: str) -> None:
     _check_children(dossier, node_id, derived)
     check_template_there(dossier, node_id)
     check_rendered_there(dossier, node_id, plan)
+    check_tokenized_there(dossier, node_id, plan)
     if node.metadata["holds"] is not holds(graph, derived, node.children):
         dossier.fail("PROMOTION", node_id, "`holds` is not what its claims say")
     Planned(dossier, node_id, plan).check()

@@ -11,6 +11,7 @@ from trlm_lab.base.records.tokenizer_profile import TokenizerProfile
 from trlm_lab.flows.verification_dossier import Dossier
 from trlm_lab.flows.verification_rendered import check_rendered
 from trlm_lab.flows.verification_templates import check_template_ir, check_template_source
+from trlm_lab.flows.verification_tokenized import check_tokenized
 
 
 def check_record(dossier: Dossier, node_id: str) -> None:
@@ -104,6 +105,9 @@ def _probe(dossier: Dossier, node_id: str) -> None:
     graph = dossier.graph
     if "rendered_blob" in graph.node(node_id).metadata:
         check_rendered(dossier, node_id)
+        return
+    if graph.children(node_id, "tokenizer_profile"):
+        check_tokenized(dossier, node_id)
         return
     case_id = graph.node(node_id).metadata["case_id"]
     label = graph.label(graph.child(node_id, "oracle_run"))

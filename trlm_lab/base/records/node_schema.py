@@ -189,6 +189,8 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
     "probe": (
         Shape({"probe": "text", "case_id": "text", "plain": ID, "watched": ID}, "oracle_run"),
         Shape({"probe": "text", "rendered_blob": BLOB}, "template_ir"),
+        Shape({"probe": "text", "tokenized_blob": BLOB, "tok2_blob": BLOB}, "tokenizer_profile"),
+        Shape({"probe": "text", "refusal_blob": BLOB}, "tokenizer_profile"),
     ),
     "tolerance_policy": (
         Shape({"policy_id": ID, "policy_blob": BLOB}, "oracle_run"),
@@ -267,7 +269,7 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
     "promotion": (
         Shape(
             {"claims_blob": BLOB, "holds": "flag"},
-            "source_tree probe? effective_config ledger|inspection* probe comparison* observation*"
+            "source_tree probe* effective_config ledger|inspection* probe comparison* observation*"
             " secret_scan? fault_run? template_ir|template_source?",
         ),
     ),

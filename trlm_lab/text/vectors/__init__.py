@@ -6,12 +6,13 @@ from trlm_lab.text.vectors.corpus import FINITE, LEAST, samples
 from trlm_lab.text.vectors.judging import OFFSET_KEYS, Parting, first_parting
 from trlm_lab.text.vectors.making import vector_of, vector_set
 from trlm_lab.text.vectors.record import Failure, TokenizerBytes, Vector, VectorSet
-from trlm_lab.text.vectors.samples import Sample
+from trlm_lab.text.vectors.samples import AnyTokenizer, Sample
 
 __all__ = [
     "FINITE",
     "LEAST",
     "OFFSET_KEYS",
+    "AnyTokenizer",
     "Failure",
     "Parting",
     "Sample",
