@@ -22,11 +22,19 @@ from trlm_lab.flows.model_templates import declared_template
 from trlm_lab.flows.tokenizer_requests import TokenizerFile
 from trlm_lab.flows.tokenizer_section import Role, compiled_template, file_roles, piece_roles
 from trlm_lab.pack.artifact_file import map_file
+from trlm_lab.pack.slm1 import open_slm1_file
 from trlm_lab.slm.read import open_slm
 from trlm_lab.text import Tokenizer, read_tokenizer
 from trlm_lab.text.ggml import read_gguf_tokenizer
 from trlm_lab.text.sentencepiece import SentencePieceTokenizer, read_sentencepiece
-from trlm_lab.text.slm1 import bpe1_tokenizer, btok_tokenizer, read_bpe1, read_btok
+from trlm_lab.text.slm1 import (
+    Btok,
+    bpe1_tokenizer,
+    btok_tokenizer,
+    read_bpe1,
+    read_btok,
+    read_section,
+)
 from trlm_lab.text.tok2 import MAGIC, read_tok2, write_tok2
 
 _KINDS = ("tokenizer.json", "GGUF", "SentencePiece", "BTOK", "BPE1")
@@ -45,14 +53,16 @@ def tokenizer_block(path: Path) -> memoryview:
     """The bytes of a `.tok2`, or those of the tokenizer section of a `.slm`.
 
     Raises:
-        SlmError: the artifact is malformed.
+        SlmError, Slm1Error: the artifact is malformed.
     """
     view = map_file(path)
+    if bytes(view[:4]) == b"SLM1":
+        return open_slm1_file(path).tokenizer
     return open_slm(view, where=path.name).tokenizer if bytes(view[:4]) == b"SLM2" else view
 
 
 def read_block(path: Path) -> Tokenizer | SentencePieceTokenizer:
-    """The tokenizer of a `.tok2` or `.slm`; an artifact may hold a tokenizer.json instead.
+    """The tokenizer of a `.tok2` or `.slm`; an artifact may hold another than TOK2 instead.
 
     Raises:
         Tok2Error: the first rule that the block breaks.
@@ -63,6 +73,9 @@ def read_block(path: Path) -> Tokenizer | SentencePieceTokenizer:
         raise TokenizerFileError(where=str(path), detail="the tokenizer section is empty")
     if bytes(block[:1]) == b"{":
         return read_tokenizer(strict_json.loads(bytes(block), where=path.name))
+    if bytes(block[:4]) in (b"BTOK", b"BPE1"):
+        source = read_section(block)
+        return btok_tokenizer(source) if isinstance(source, Btok) else bpe1_tokenizer(source)
     return read_tok2(block).tokenizer
 
 

@@ -129,7 +129,7 @@ class Reference:
         return self.tokenizer.stream(mode)
 
 
-COMPILED = ("TOK2", "SLM2")
+COMPILED = ("TOK2", "SLM1", "SLM2")
 _KINDS = ("tokenizer.json", "GGUF", "SentencePiece", *COMPILED, *SMALL)
 #: What the runtime opens, if need be after compiling it.
 _COMPILABLE = ("tokenizer.json", "GGUF", "SentencePiece", *COMPILED, *SMALL)

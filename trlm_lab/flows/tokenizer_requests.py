@@ -15,12 +15,12 @@ from trlm_lab.text.coordinates import Span
 Row = dict[str, Any]
 #: The tokenizers of SLM1.
 SMALL = ("BTOK", "BPE1")
-MAGICS = (b"GGUF", b"TOK2", b"SLM2", b"BTOK", b"BPE1")
+MAGICS = (b"GGUF", b"TOK2", b"SLM1", b"SLM2", b"BTOK", b"BPE1")
 
 
 @dataclass(frozen=True)
 class TokenizerFile:
-    """A file and its kind: tokenizer.json, GGUF, SentencePiece, TOK2, BTOK, BPE1, or SLM2."""
+    """A file and its kind: tokenizer.json, GGUF, SentencePiece, TOK2, BTOK, BPE1, SLM1 or SLM2."""
 
     path: Path
     kind: str
