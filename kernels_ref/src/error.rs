@@ -32,9 +32,9 @@ macro_rules! codes {
 
 codes! {
     Truncated = 101, "TRUNCATED", "a range reaches past the end of the bytes";
-    Magic = 102, "MAGIC", "the bytes are no SLM2";
+    Magic = 102, "MAGIC", "the bytes are no SLM1 or SLM2";
     Version = 103, "VERSION", "another major or minor version";
-    HeaderLen = 104, "HEADER_LEN", "another header length than 256";
+    HeaderLen = 104, "HEADER_LEN", "another header length than 256, or one of SLM1 below 108";
     Flags = 105, "FLAGS", "an unknown required flag, or an unknown tensor flag";
     Reserved = 106, "RESERVED", "a reserved byte, a padding byte or an unused dimension is not zero";
     Alignment = 107, "ALIGNMENT", "an offset is not where its alignment puts it";
@@ -52,6 +52,9 @@ codes! {
     QuantCode = 119, "CODE", "a quantized code is -128, or a padding code is not 0";
     Scale = 120, "SCALE", "a scale is negative, -0.0, subnormal, not finite, or 0 over a nonzero code";
     Duplicate = 121, "DUPLICATE", "a name occurs twice";
+    Checksum = 122, "CHECKSUM", "an SLM1 file has other bytes than its checksum says";
+    ChecksumProfile = 123, "CHECKSUM_PROFILE", "an SLM1 file's checksum is of no profile that is known here";
+    NonFinite = 124, "NONFINITE", "a stored f32 weight of an SLM1 file is NaN or infinite";
     Cbor = 201, "CBOR", "the configuration is not deterministic CBOR";
     ConfigField = 202, "CONFIG_FIELD", "a field is missing, unknown, ill-typed, out of range, or contradicts another";
     ConfigUnsupported = 203, "CONFIG_UNSUPPORTED", "a value that this runtime does not compute";

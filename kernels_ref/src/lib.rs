@@ -24,6 +24,7 @@ pub mod quant;
 pub mod runtime;
 pub mod sha256;
 pub mod slm;
+pub mod slm1;
 pub mod text;
 pub mod topk;
 mod workspace;

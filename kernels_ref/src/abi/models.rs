@@ -5,7 +5,6 @@ use super::{null, slice};
 use crate::error::Result;
 use crate::model::Model;
 use crate::runtime::Runtime;
-use crate::slm::verify;
 
 /// What a handle points at. The bytes stay the host's, hence no lifetime that Rust could check.
 pub type Handle = *mut Runtime<'static>;
@@ -73,6 +72,6 @@ pub unsafe extern "C" fn trlm_model_info(handle: Handle, key: u32) -> u32 {
 /// See the module.
 #[no_mangle]
 pub unsafe extern "C" fn trlm_model_verify(handle: Handle, what: u32) -> i32 {
-    let checked = runtime(handle).and_then(|r| verify::verify(&r.model().container, what));
+    let checked = runtime(handle).and_then(|r| r.model().file.verify(what));
     status(checked.map(|()| 0))
 }

@@ -7,7 +7,8 @@ use crate::bytes::reserve;
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
 use crate::quant::Matrix;
-use crate::slm::{numbers as n, Container};
+use crate::slm::{numbers as n, verify, Container};
+use crate::slm1;
 use slots::Slots;
 
 /// A projection: its matrix, out x in, and its bias.
@@ -44,10 +45,28 @@ pub struct Layer<'a> {
     pub post_mlp_norm: Option<NormWeights>,
 }
 
-/// A model whose matrices lie in the container's bytes.
+/// The checked file that a model lies in.
+pub enum Source<'a> {
+    /// SLM2.
+    Slm2(Container<'a>),
+    /// SLM1.
+    Slm1(slm1::File<'a>),
+}
+
+impl Source<'_> {
+    /// Recompute the hashes that the bits of `what` name; SLM1 has its checksum in place of all.
+    pub fn verify(&self, what: u32) -> Result<()> {
+        match self {
+            Source::Slm2(container) => verify::verify(container, what),
+            Source::Slm1(file) => slm1::checksum::verify(file.bytes),
+        }
+    }
+}
+
+/// A model whose matrices lie in the file's bytes.
 pub struct Model<'a> {
-    /// The container.
-    pub container: Container<'a>,
+    /// The file.
+    pub file: Source<'a>,
     /// The configuration.
     pub config: Config,
     /// V x D.
@@ -67,6 +86,9 @@ pub struct Model<'a> {
 impl<'a> Model<'a> {
     /// Check a file and open it in place.
     pub fn open(bytes: &'a [u8]) -> Result<Model<'a>> {
+        if bytes.starts_with(slm1::MAGIC) {
+            return slm1::open(bytes);
+        }
         let container = Container::parse(bytes)?;
         let config = Config::parse(container.config()?, &container.header)?;
         let slots = Slots::find(&container, &config)?;
@@ -83,7 +105,7 @@ impl<'a> Model<'a> {
             final_norm: slots.norm(None, n::ROLE_FINAL_NORM)?.ok_or_else(absent)?,
             lm_head: slots.required(None, n::ROLE_LM_HEAD)?,
             dtype: slots.dtype()?,
-            container,
+            file: Source::Slm2(container),
             config,
         })
     }

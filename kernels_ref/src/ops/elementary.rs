@@ -11,8 +11,8 @@ const ROUND_MAGIC: f64 = 6755399441055744.0;
 
 // The shortest decimals of the float64 values that the Python twin writes in hexadecimal.
 const LOG2_E: f64 = 1.4426950408889634;
-const LN2_HI: f64 = 0.6931471803691238;
-const LN2_LO: f64 = 1.9082149292705877e-10;
+pub(crate) const LN2_HI: f64 = 0.6931471803691238;
+pub(crate) const LN2_LO: f64 = 1.9082149292705877e-10;
 const EXP_MIN: f64 = -110.0;
 const EXP_MAX: f64 = 90.0;
 const TWO_OVER_PI: f64 = 0.6366197723675814;
@@ -87,7 +87,7 @@ fn integer_of(k: f64) -> i64 {
 }
 
 #[inline(always)]
-fn exp_f64(x: f64) -> f64 {
+pub(crate) fn exp_f64(x: f64) -> f64 {
     let k = round_to_integer(x * LOG2_E);
     let r = x - k * LN2_HI;
     let r = r - k * LN2_LO;

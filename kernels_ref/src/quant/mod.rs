@@ -2,6 +2,7 @@
 
 pub mod f16;
 pub mod q8_r128;
+pub mod slm1;
 
 use crate::ops::matmul::Rows;
 pub use q8_r128::Q8;
@@ -13,6 +14,8 @@ pub enum Matrix<'a> {
     F32(F32Bytes<'a>),
     /// Codes and fp16 scales.
     Q8(Q8<'a>),
+    /// One of SLM1's forms.
+    Slm1(slm1::Stored<'a>),
     /// f32 in working memory.
     View(Rows<'a>),
 }
@@ -32,6 +35,7 @@ impl Matrix<'_> {
         match self {
             Matrix::F32(m) => m.bytes.len() / (4 * m.cols),
             Matrix::Q8(m) => m.codes.len() / m.stride,
+            Matrix::Slm1(m) => m.rows(),
             Matrix::View(m) => m.rows,
         }
     }
@@ -41,6 +45,7 @@ impl Matrix<'_> {
         match self {
             Matrix::F32(m) => m.cols,
             Matrix::Q8(m) => m.cols,
+            Matrix::Slm1(m) => m.cols,
             Matrix::View(m) => m.cols,
         }
     }
@@ -55,6 +60,7 @@ impl Matrix<'_> {
                 }
             }
             Matrix::Q8(m) => m.decode_row(r, out),
+            Matrix::Slm1(m) => m.decode_row(r, out),
             Matrix::View(m) => out.copy_from_slice(m.row(r)),
         }
     }

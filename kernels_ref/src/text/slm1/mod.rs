@@ -10,7 +10,8 @@ mod compile;
 mod hidden;
 
 use super::tok2::section::Section;
-use crate::error::Result;
+use crate::bytes::u32_at;
+use crate::error::{Code, Error, Result};
 
 /// The ids BOS, EOS, PAD and UNK, in the order of both headers.
 type Specials = [u32; 4];
@@ -37,6 +38,17 @@ pub fn compiled(bytes: &[u8]) -> Result<Option<Vec<u8>>> {
     compile::block(&source).map(Some)
 }
 
+/// Check a BTOK or BPE1, and nothing else; the size of its vocabulary.
+pub fn vocabulary(bytes: &[u8]) -> Result<u32> {
+    match bytes.get(..4) {
+        Some(b"BTOK") => btok::read(bytes)?,
+        Some(b"BPE1") => bpe1::read(bytes)?,
+        _ => return Err(Error::new(Code::Bpe1, "byte 0", "neither BTOK nor BPE1")),
+    };
+    // A sound one is longer.
+    Ok(u32_at(bytes, 8))
+}
+
 /// The special ids of a header: at least `least`, below `limit`, no two alike.
 fn specials(section: &Section, least: u32, limit: u32) -> Result<Specials> {
     let mut ids = [0; 4];
@@ -52,7 +64,6 @@ fn specials(section: &Section, least: u32, limit: u32) -> Result<Specials> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
     use crate::sha256;
     use crate::text::decode::Mode;
     use crate::text::state::{Request, State};
