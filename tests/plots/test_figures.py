@@ -52,6 +52,22 @@ def test_error_by_depth_has_one_row_a_layer() -> None:
     assert labels == ["engine", "frozen limit", "oracle noise"]
 
 
+def test_layers_are_whole_numbers() -> None:
+    figures = {"rms": 0.1, "p999": 0.5, "max": 1.0, "largest": 9.0, "second": 5.0, "p99": 2.0}
+    row = {"operator": "q_proj", "channel": 3, "median": 1.0, **figures}
+    rows = [{"layer": i, **row} for i in range(18)]
+    named = [p.checkpoint for p in comparison().cases[0].checkpoints]
+    deep = [point(n.replace("layers.1", f"layers.{i}"), 0.5) for i in range(18) for n in named]
+    depth = plots.error_by_depth(
+        {"engine": Comparison("a", "b", "p", (CaseComparison("c", tuple(deep)),))}
+    )
+    for drawn in (depth, plots.weight_magnitudes(rows), plots.outlier_channels(rows)):
+        axes = drawn.figure.axes[0]
+        low, high = axes.get_xlim()
+        assert high - low > 17
+        assert all(float(tick).is_integer() for tick in axes.get_xticks())
+
+
 def test_the_heatmap_marks_what_is_beyond_the_limit() -> None:
     drawn = plots.layer_operator_heatmap(comparison(wrong_from=2))
     beyond = [r for r in drawn.table if r["ratio"] > 1.0]

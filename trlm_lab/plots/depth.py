@@ -8,7 +8,7 @@ from typing import Any
 from trlm_lab.base.names import is_checkpoint, parse_checkpoint
 from trlm_lab.base.records import Comparison, TolerancePolicy
 from trlm_lab.plots.result import PlotResult
-from trlm_lab.plots.style import COLOURS, INK, MARKERS, PALE, SOFT, blank, title
+from trlm_lab.plots.style import COLOURS, INK, MARKERS, PALE, SOFT, blank, title, whole_ticks
 
 
 def depth_rows(
@@ -63,6 +63,7 @@ def error_by_depth(
     if policy is not None:
         _limits(axes, policy, op)
     axes.set_yscale("log")
+    whole_ticks(axes)
     axes.set_xlabel("layer", fontsize=9)
     axes.set_ylabel(_UNIT[relative], fontsize=9)
     axes.grid(axis="y", color=PALE, linewidth=0.6)

@@ -44,3 +44,10 @@ def title(axes: Axes, text: str, sub: str = "") -> None:
     )
     if sub:
         axes.text(0, 1.015, sub, transform=axes.transAxes, fontsize=8.5, color=SOFT, va="bottom")
+
+
+def whole_ticks(axes: Axes) -> None:
+    """Marks at whole numbers only: there is no layer 2.5."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))

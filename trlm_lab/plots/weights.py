@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trlm_lab.plots.result import PlotResult
-from trlm_lab.plots.style import COLOURS, INK, PALE, SOFT, blank, grid, title
+from trlm_lab.plots.style import COLOURS, INK, PALE, SOFT, blank, grid, title, whole_ticks
 
 
 def weight_magnitudes(
@@ -54,6 +54,7 @@ def _ranges(axes: Any, rows: Sequence[dict[str, Any]]) -> None:
         values = [r[key] for r in rows]
         axes.plot(layers, values, color=colour, linestyle=style, linewidth=1.2, label=words)
     axes.set_yscale("log")
+    whole_ticks(axes)
     axes.grid(axis="y", color=PALE, linewidth=0.5)
 
 
@@ -129,6 +130,7 @@ def outlier_channels(
             seen = row["channel"]
     axes.set_xlim(left=min(layers) - 0.07 * max(layers) - 0.5)
     axes.set_yscale("log")
+    whole_ticks(axes)
     axes.set_xlabel("layer", fontsize=9)
     axes.set_ylabel("max |residual| over tokens and cases", fontsize=9)
     axes.grid(axis="y", color=PALE, linewidth=0.6)

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save
 from tests.acquire.hub.conftest import QUICK, REPO, TREE, WEIGHTS, acquired
 from tests.acquire.hub.server import HubServer, Repository
 from trlm_lab.acquire import parse_source, verify_snapshot
-from trlm_lab.acquire.allow_list import general_list
+from trlm_lab.acquire.allow_list import family_list, general_list
 from trlm_lab.acquire.hub_snapshot import HubRules, acquire_hub, parse_hub
 from trlm_lab.base.home import trlm_home
 from trlm_lab.errors import (
@@ -48,6 +48,17 @@ def test_whatever_any_family_declares_is_kept(tiny: Repository) -> None:
     assert facts["family"] == "llama"
     assert "preprocessor_config.json" in facts["beyond"]
     assert "tokenizer.model" not in facts["beyond"]
+
+
+def test_gemma_has_a_list_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_bytes(b'{"model_type": "gemma3_text"}')
+    listed = family_list(tmp_path / "config.json")
+    assert listed.family == "gemma3_text"
+    # Its tokenizer has 33 MB, and its table of 6,415 added tokens a megabyte.
+    assert not listed.problem("tokenizer.json", 33_384_568)
+    assert not listed.problem("tokenizer_config.json", 1_155_375)
+    assert listed.problem("generation_config.json", 2 << 20)
+    assert listed.to_map(["vocab.txt"])["beyond"] == ["vocab.txt"]
 
 
 def test_a_family_without_a_list_has_the_general_one(tiny: Repository) -> None:
