@@ -9,6 +9,7 @@ from typing import Any
 from trlm_lab.base.plain_file import require_plain
 from trlm_lab.base.records import InspectedField
 from trlm_lab.errors import PathMissingError
+from trlm_lab.flows.effective_bits import effective_bits, stored_bits
 from trlm_lab.inspector import inspect
 from trlm_lab.inspector.inspect import Progress, silent
 
@@ -40,10 +41,12 @@ def inspection_document(path: Path, progress: Progress = silent) -> dict[str, An
                 "layout": t.layout,
                 "dims": "x".join(map(str, t.dims)),
                 "data": f"{t.data_range[0]}..{t.data_range[1]}",
+                "bits": round(stored_bits(t), 4),
                 "alias_of": t.alias_of,
             }
             for t in found.tensors
         ],
+        "effective": effective_bits(found),
         "pieces": len(found.pieces),
         "hashes": [{"hash": h.name, "holds": h.holds, "stored": h.stored} for h in found.hashes],
         "findings": [vars(f) for f in found.findings],

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trlm_lab.base.records.inspection import InspectedTensor
-from trlm_lab.inspector.codes import scale_faults
+from trlm_lab.inspector.codes import GROUPS, scale_faults
 from trlm_lab.inspector.report import Report
 
 HEAD = 40
@@ -38,11 +38,11 @@ def residual_sizes(report: Report, row: InspectedTensor) -> tuple[int, int] | No
 
 
 def check_base(report: Report, row: InspectedTensor, rows: tuple[InspectedTensor, ...]) -> None:
-    """A residual belongs to a dense tensor of its dimensions and role, and is named after it."""
+    """A residual has dimensions and role of a dense tensor of codes, and is named after it."""
     index = int(row.alias_of[1:]) if row.alias_of else -1
     base = rows[index] if 0 <= index < len(rows) else None
-    if base is None or base.layout != "dense":
-        report.add("ALIAS", f"tensor {row.name}", f"{row.alias_of} is no dense tensor")
+    if base is None or base.layout != "dense" or base.dtype not in GROUPS:
+        report.add("ALIAS", f"tensor {row.name}", f"{row.alias_of} is no dense tensor of codes")
     elif (base.dims, base.role, base.name + ".residual") != (row.dims, row.role, row.name):
         report.add("ALIAS", f"tensor {row.name}", f"is no residual of {base.name}")
 

@@ -30,6 +30,7 @@ NAMES = (
     "q5_g64",
     "q4_g64",
     "mixed-q456",
+    "mixed-q456-mobile",
     "f16",
     "bf16",
     "q8_r128-bf16",

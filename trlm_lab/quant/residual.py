@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from trlm_lab.quant.sparse import Sparse
 
 Array = NDArray[Any]
-Pair = tuple[Float32[Array, "R C"], Float32[Array, "R C"]]
+#: Blocks of rows differ in their number.
+Pair = tuple[Float32[Array, "_ C"], Float32[Array, "_ C"]]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from trlm_lab.errors import (
 from trlm_lab.slm.descriptors import Row, TensorDesc, check_row
 from trlm_lab.slm.header import Header
 from trlm_lab.slm.layout import NO_ALIAS, TENSOR_DESC
-from trlm_lab.slm.numbers import Layout, Role, TensorFlag
+from trlm_lab.slm.numbers import DType, Layout, Role, TensorFlag
+from trlm_lab.slm.planes import PLANE_RULES
 from trlm_lab.slm.residuals import SUFFIX
 from trlm_lab.slm.window import Window
 
@@ -89,14 +90,15 @@ def _check_alias(row: Row, rows: list[Row]) -> None:
 
 
 def _check_base(row: Row, rows: list[Row], strings: tuple[str, ...]) -> None:
-    """A residual has the dimensions and role of a dense tensor and is named after it."""
+    """A residual has dimensions and role of a dense, grouped tensor and is named after it."""
     if row.desc.layout != Layout.sparse_residual:
         return
     if row.desc.alias_of >= len(rows):
         row.refuse(SlmAliasError, "alias_of", f"a tensor below {len(rows)}")
     base = rows[row.desc.alias_of].desc
-    if base.layout != Layout.dense:
-        row.refuse(SlmAliasError, "alias_of", "a dense tensor", f"{row.desc.alias_of}, not dense")
+    if base.layout != Layout.dense or not PLANE_RULES[DType(base.dtype)].group:
+        got = f"{row.desc.alias_of}, another"
+        row.refuse(SlmAliasError, "alias_of", "a dense tensor of codes", got)
     for name in ("rank", "dims", "role"):
         row.expect(name, getattr(base, name), SlmAliasError)
     named = strings[base.name_id] + SUFFIX

@@ -167,10 +167,19 @@ def _alias_targets(specs: list[TensorSpec]) -> list[int | None]:
             raise SlmAliasError(
                 where=spec.name, field="alias_of", got=spec.alias_of, expected="a dense tensor"
             )
-        named = spec.alias_of + SUFFIX
-        if spec.nnz is not None and spec.name != named:
-            raise SlmAliasError(where=spec.name, field="name", got=spec.name, expected=named)
+        if spec.nnz is not None:
+            _check_residual(spec, specs[target])
     return [index[s.alias_of] if s.alias_of else None for s in specs]
+
+
+def _check_residual(spec: TensorSpec, base: TensorSpec) -> None:
+    if not PLANE_RULES[base.dtype].group:
+        raise SlmAliasError(
+            where=spec.name, field="alias_of", got=base.dtype.name, expected="a tensor of codes"
+        )
+    named = base.name + SUFFIX
+    if spec.name != named:
+        raise SlmAliasError(where=spec.name, field="name", got=spec.name, expected=named)
 
 
 def _placements(

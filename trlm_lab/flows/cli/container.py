@@ -33,7 +33,7 @@ def pack(
     snapshot: Annotated[str, typer.Argument(help="A snapshot directory or any SOURCE.")],
     out: Annotated[Path, typer.Option(help="The `.slm` to write.")],
     reviewed: Reviewed,
-    quant: Annotated[str, typer.Option(help="f32 or q8_r128")] = "q8_r128",
+    quant: Annotated[str, typer.Option(help="A profile of docs/quantization.md.")] = "q8_r128",
     format: Annotated[str, typer.Option(help="slm2 or slm1")] = "slm2",
     tokenizer: Annotated[
         Path | None, typer.Option(help="A BTOK or BPE1 file, of an SLM1 file its tokenizer.")
@@ -128,6 +128,13 @@ def _show(document: dict[str, Any], path: Path) -> None:
     ):
         if rows:
             emit_table(rows, title)
+    effective = document["effective"]
+    if effective:
+        emit_table(effective["forms"], "storage")
+        bits = effective["bits"]
+        print(f"{effective['weights']} weights; bits each: {bits['codes']} as codes, "
+              f"{bits['scales']} with scales, {bits['body']} with padding, "
+              f"{bits['file']} of the file")  # fmt: skip
 
 
 def unpack(
@@ -164,7 +171,7 @@ def ledger(
     ledger: Annotated[
         Path | None, typer.Option(help="A ledger (JSON) to verify; without one that of the files.")
     ] = None,
-    quant: Annotated[str, typer.Option(help="f32 or q8_r128, of a SOURCE")] = "q8_r128",
+    quant: Annotated[str, typer.Option(help="A profile, of a SOURCE.")] = "q8_r128",
     json: Json = False,
 ) -> int:
     """Show what became of each tensor, or prove it by undoing it."""
