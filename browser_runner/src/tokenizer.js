@@ -7,11 +7,11 @@ const ADD_SPECIAL_TOKENS = 1;
 const MODES = ["raw", "visible", "diagnostic"];
 /** Stages, pieces, tokens, texts, the normalized text (docs/abi.md). */
 const TRACE_PARTS = [0, 1, 2, 3, 4];
-/** First bytes of the forms that a file of its own may have; an artifact holds the first one. */
+/** First bytes of the forms; SLM2 holds the first one, SLM1 one of the others. */
 const MAGICS = ["TOK2", "BTOK", "BPE1"];
 
-/** Where SLM2's header says the tokenizer section lies: offset and length, 64 bits each. */
-const TOKENIZER_AT = 112;
+/** Where the headers say the tokenizer section lies: offset and length, 64 bits each. */
+const TOKENIZER_AT = { SLM1: 64, SLM2: 112 };
 
 /** U+FEFF is text like any other; by default it would be dropped at the start. */
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -25,12 +25,13 @@ export function isTokenizer(bytes) {
   return MAGICS.includes(magicOf(bytes));
 }
 
-/** Offset and length of the TOK2 block in a `.slm` whose structure was checked; null for none. */
+/** Offset and length of the tokenizer in a `.slm` whose structure was checked; null for none. */
 export function sectionOf(file) {
-  const start = Number(view(file).getBigUint64(TOKENIZER_AT, true));
-  const length = Number(view(file).getBigUint64(TOKENIZER_AT + 8, true));
-  const section = file.subarray(start, start + length);
-  return magicOf(section) === MAGICS[0] ? { start, length } : null;
+  const at = TOKENIZER_AT[magicOf(file)];
+  const start = Number(view(file).getBigUint64(at, true));
+  const length = Number(view(file).getBigUint64(at + 8, true));
+  // SLM2 may hold a tokenizer.json, which the runtime does not open.
+  return isTokenizer(file.subarray(start, start + length)) ? { start, length } : null;
 }
 
 /** One opened block; its bytes stay where they are for as long as it lives. */
