@@ -23,6 +23,7 @@ from trlm_lab.errors import (
     SlmMagicError,
     UnknownNameError,
 )
+from trlm_lab.inspector import inspect
 from trlm_lab.pack import quant_profile, unpack
 from trlm_lab.pack.artifact_file import map_file
 from trlm_lab.pack.slm1 import (
@@ -38,7 +39,9 @@ from trlm_lab.pack.slm1 import (
     verify_slm1_ledger,
 )
 from trlm_lab.pack.source import open_sources
+from trlm_lab.quant import block_format
 from trlm_lab.slm.read import open_slm
+from trlm_lab.slm.verify import verify_all
 from trlm_lab.slm1.codecs import DType
 from trlm_lab.text import read_tokenizer
 from trlm_lab.text.byte_chars import CHARS
@@ -156,6 +159,25 @@ def test_a_migration_to_half_split_unpermutes_and_unpacks_alike(tmp_path: Path) 
     assert one == unpack(tmp_path / "new.slm", tmp_path / "two.safetensors")
     with pytest.raises(UnknownNameError):
         migrate(old, tmp_path / "new.slm", rope_order="none")
+
+
+def test_a_migration_may_quantize_anew_and_says_so(tmp_path: Path) -> None:
+    old = tmp_path / "old.slm"
+    old.write_bytes(made(DType.q4_0, TIED))
+    done = migrate(old, tmp_path / "new.slm", quant="q8_r128")
+    slm = open_slm(map_file(tmp_path / "new.slm"))
+    verify_all(slm)
+    name = "model.layers.0.mlp.up_proj.weight"
+    entry = next(e for e in done.ledger.entries if e.destination_name == name)
+    assert [step.kind for step in entry.transforms] == ["dequantize", "quantize", "pad"]
+    assert entry.transforms[1].parameters["profile"] == "q8_r128"
+    stored = slm.tensor(entry.destination_name)
+    rows = open_checked(old).tensor("layers.0.w3.weight").decoded(0, 10)
+    wanted = block_format("q8_r128").quantize(rows)
+    assert (bytes(stored.data), bytes(stored.scales)) == wanted
+    assert inspect(tmp_path / "new.slm").findings == ()
+    with pytest.raises(UnknownNameError, match="without residuals"):
+        migrate(old, tmp_path / "new.slm", quant="q4_g64-sparse-q8")
 
 
 def test_a_migrated_tokenizer_gives_the_same_ids(tmp_path: Path) -> None:

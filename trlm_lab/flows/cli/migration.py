@@ -19,6 +19,7 @@ def register(app: typer.Typer) -> None:
 def migrate(
     path: Annotated[Path, typer.Argument(metavar="IN", help="An SLM1 file.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The SLM2 file to write.")],
+    quant: Annotated[str, typer.Option(help="f32 (nothing is lost) or another profile.")] = "f32",
     rope_order: Annotated[
         str, typer.Option(help="interleaved (rows as they are) or half_split")
     ] = "interleaved",
@@ -30,7 +31,7 @@ def migrate(
     ] = None,
     json: Json = False,
 ) -> int:
-    """Turn an SLM1 file into SLM2: float32 weights, the whole configuration, TOK2."""
+    """Turn an SLM1 file into SLM2: weights as they are read, the whole configuration, TOK2."""
     from trlm_lab.base import strict_json
     from trlm_lab.base.blobs import write_atomically
     from trlm_lab.base.output_file import require_output
@@ -41,7 +42,14 @@ def migrate(
     if ledger is not None:
         require_output(ledger, path, out)
     with Board() as board:
-        done = write(path, out, rope_order=rope_order, unchecked=unchecked, progress=board.report)
+        done = write(
+            path,
+            out,
+            quant=quant,
+            rope_order=rope_order,
+            unchecked=unchecked,
+            progress=board.report,
+        )
     if ledger is not None:
         write_atomically(ledger, strict_json.pretty(done.ledger.to_map()))
     hidden = ("path", "config")

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from trlm_lab.base.model_parts import EMBEDDING, HEAD, model_tensors
+from trlm_lab.base.model_parts import EMBEDDING, HEAD, ModelTensor, model_tensors
 from trlm_lab.base.records import Artifact, EffectiveConfig, Ledger, LedgerEntry, Probes, Transform
 from trlm_lab.errors import UnknownNameError
 from trlm_lab.pack.artifact_file import ArtifactSink, map_file
 from trlm_lab.pack.probes import destination_product, probe_places
+from trlm_lab.pack.profiles import PROFILES, PackProfile, quant_profile_id
 from trlm_lab.pack.progress import Progress, silent
 from trlm_lab.pack.slm1.files import open_checked
 from trlm_lab.pack.slm1.profiles import slm1_profile_id
@@ -25,6 +26,7 @@ from trlm_lab.pack.slm1.rows import F32, model_rows, rotary_step
 from trlm_lab.pack.weights import row_slices
 from trlm_lab.slm.numbers import DType, Role
 from trlm_lab.slm.plan import Placement, TensorSpec, plan_file
+from trlm_lab.slm.planes import PLANE_RULES
 from trlm_lab.slm.read import SlmFile, SlmTensor, open_slm
 from trlm_lab.slm1.config import effective_config
 from trlm_lab.slm1.names import OUTPUT
@@ -33,6 +35,8 @@ from trlm_lab.text.slm1 import Btok, bpe1_tokenizer, btok_tokenizer, read_sectio
 from trlm_lab.text.tok2 import write_tok2
 
 ROPE_ORDERS = ("interleaved", "half_split")
+_LOST = "each weight is rounded anew, to what the profile stores"
+_UNREAD = "no product reads it, and a strict reader refuses any other code there"
 
 
 @dataclass(frozen=True)
@@ -47,43 +51,42 @@ def migrate(
     path: Path,
     out: Path,
     *,
+    quant: str = "f32",
     rope_order: str = "interleaved",
     unchecked: bool = False,
     progress: Progress = silent,
 ) -> Migrated:
     """Write the SLM2 file of an SLM1 file; the same inputs give the same bytes.
 
-    Weights become float32, which loses nothing of what the SLM1 file says. `rope_order` keeps the
-    rows of queries and keys (`interleaved`) or gives them the order of Hugging Face (`half_split`).
+    As `f32` nothing of what the SLM1 file says is lost; another profile rounds the weights that it
+    decodes anew. `rope_order` keeps the rows of queries and keys (`interleaved`) or gives them the
+    order of Hugging Face (`half_split`).
 
     Raises:
-        UnknownNameError: no such order.
+        UnknownNameError: no such order, or no profile without residuals of this name.
         Slm1Error: the file is malformed or damaged; with `unchecked` a checksum of an unknown
             profile is taken.
     """
     if rope_order not in ROPE_ORDERS:
         raise UnknownNameError(kind="rotary order", name=rope_order, known=", ".join(ROPE_ORDERS))
+    profile = _profile(quant)
     slm1 = open_checked(path, unchecked=unchecked)
     config = replace(effective_config(slm1), rope_order=rope_order)
-    specs = []
-    for tensor in model_tensors(config):
-        alias = EMBEDDING if tensor.name == HEAD and config.tie_word_embeddings else None
-        role = Role[tensor.role]
-        specs.append(TensorSpec(tensor.name, role, DType.f32, tensor.shape, alias_of=alias))
+    specs = [_spec(tensor, profile, config) for tensor in model_tensors(config)]
     plan = plan_file(specs, config.to_map(), tok2_of(slm1, config))
     with ArtifactSink(out, plan) as sink:
         for done, placement in enumerate(plan.placements):
-            progress("migrate", done, len(specs))
+            progress(f"migrate {quant}", done, len(specs))
             if placement.target is None:
-                _write(sink, slm1, config, placement)
+                _write(sink, slm1, config, placement, profile)
             else:
                 sink.alias()
         file_sha256, self_sha256, merkle_root = sink.commit()
-    progress("migrate", len(specs), len(specs))
+    progress(f"migrate {quant}", len(specs), len(specs))
     artifact = Artifact(
         path=out,
         format="SLM2",
-        quant_profile="f32",
+        quant_profile=quant,
         file_sha256=file_sha256,
         self_sha256=self_sha256,
         merkle_root=merkle_root,
@@ -91,7 +94,25 @@ def migrate(
         config=config,
     )
     slm = open_slm(map_file(out), where=out.name)
-    return Migrated(artifact, migration_ledger(slm1, slm))
+    return Migrated(artifact, migration_ledger(slm1, slm, quant))
+
+
+def _profile(quant: str) -> PackProfile:
+    """A profile by name; residuals are measured against a source's own weights, so not here."""
+    profile = PROFILES[quant]
+    if profile.residual is not None:
+        known = ", ".join(name for name in PROFILES if PROFILES[name].residual is None)
+        raise UnknownNameError(kind="profile without residuals", name=quant, known=known)
+    return profile
+
+
+def _spec(tensor: ModelTensor, profile: PackProfile, config: EffectiveConfig) -> TensorSpec:
+    role = Role[tensor.role]
+    if tensor.name == HEAD and config.tie_word_embeddings:
+        dtype = profile.dtype_of(Role.embedding, tensor.shape)
+        return TensorSpec(tensor.name, role, dtype, tensor.shape, alias_of=EMBEDDING)
+    dtype = profile.dtype_of(role, tensor.shape)
+    return TensorSpec(tensor.name, role, dtype, tensor.shape, scales=profile.scales_of(dtype))
 
 
 def tok2_of(slm1: Slm1File, config: EffectiveConfig) -> bytes:
@@ -113,21 +134,26 @@ def _rows(tensor: Slm1Tensor, config: EffectiveConfig) -> Iterator[F32]:
 
 
 def _write(
-    sink: ArtifactSink, slm1: Slm1File, config: EffectiveConfig, placement: Placement
+    sink: ArtifactSink,
+    slm1: Slm1File,
+    config: EffectiveConfig,
+    placement: Placement,
+    profile: PackProfile,
 ) -> None:
-    spec = placement.spec
-    tensor = _by_source_name(slm1)[spec.name]
+    spec, first = placement.spec, 0
+    encode, tensor = profile.encoder(spec.dtype), _by_source_name(slm1)[spec.name]
     sink.begin(placement)
     for rows in _rows(tensor, config):
-        sink.add(np.ascontiguousarray(rows, dtype="<f4").data.cast("B"), b"")
+        sink.add(*encode(np.ascontiguousarray(rows), spec.name, first))
+        first += len(rows)
     sink.end()
 
 
-def migration_ledger(slm1: Slm1File, slm: SlmFile) -> Ledger:
+def migration_ledger(slm1: Slm1File, slm: SlmFile, quant: str) -> Ledger:
     """What became of each tensor of an SLM1 file, by the bytes of both files."""
     config, sources = EffectiveConfig.from_map(slm.config), _by_source_name(slm1)
     entries = [
-        _entry(slm1, slm, config, tensor, sources[tensor.alias_of or tensor.name])
+        _entry(slm1, slm, config, tensor, sources[tensor.alias_of or tensor.name], quant)
         for tensor in slm.tensors
     ]
     return Ledger(tuple(entries), tuple(_exceptions(slm1, config)))
@@ -148,11 +174,12 @@ def _entry(
     config: EffectiveConfig,
     tensor: SlmTensor,
     source: Slm1Tensor,
+    quant: str,
 ) -> LedgerEntry:
     placed, place = source.placed, (slm.tensor(tensor.alias_of) if tensor.alias_of else tensor)
     begin, data_end = place.descriptor.data_off, place.descriptor.data_off + len(tensor.data)
     end = max(data_end, place.descriptor.aux_off + place.descriptor.aux_len)
-    steps = _steps(config, tensor, source)
+    steps = _steps(config, tensor, source, quant)
     return LedgerEntry(
         source_name=placed.named.name,
         source_file=slm1.where,
@@ -179,7 +206,9 @@ def _sha256(data: memoryview, scales: memoryview) -> str:
     return digest.hexdigest()
 
 
-def _steps(config: EffectiveConfig, tensor: SlmTensor, source: Slm1Tensor) -> tuple[Transform, ...]:
+def _steps(
+    config: EffectiveConfig, tensor: SlmTensor, source: Slm1Tensor, quant: str
+) -> tuple[Transform, ...]:
     if tensor.alias_of:
         return (Transform("alias", {"target": tensor.alias_of}),)
     placed, steps = source.placed, []
@@ -189,7 +218,23 @@ def _steps(config: EffectiveConfig, tensor: SlmTensor, source: Slm1Tensor) -> tu
         steps.append(Transform("dequantize", {**parameters, "block": placed.entry.block_size}))
     if placed.named.rotary_heads and config.rope_order == "half_split":
         steps.append(rotary_step(placed.named, config.head_dim, back=True))
-    return (*steps, Transform("copy"))
+    if tensor.dtype == DType.f32:
+        return (*steps, Transform("copy"))
+    place = tensor.descriptor
+    stored = {
+        "profile": quant,
+        "profile_id": quant_profile_id(quant),
+        "data_range": [place.data_off, place.data_off + place.data_len],
+        "scales_range": [place.aux_off, place.aux_off + place.aux_len],
+        "lost": _LOST,
+    }
+    steps.append(Transform("quantize", stored))
+    unit = PLANE_RULES[tensor.dtype].unit
+    physical = -(-tensor.cols // unit) * unit
+    if physical > tensor.cols:
+        shapes = {"logical": [tensor.rows, tensor.cols], "physical": [tensor.rows, physical]}
+        steps.append(Transform("pad", {**shapes, "fill": "code 0", "unread": _UNREAD}))
+    return tuple(steps)
 
 
 def _probes(config: EffectiveConfig, tensor: SlmTensor, source: Slm1Tensor) -> Probes:
