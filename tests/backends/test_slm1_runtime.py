@@ -1,21 +1,25 @@
 """SLM1 in the runtime: the reference's bits in every form, the reader's verdict on bad bytes."""
 
 import struct
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.slm1.made import KNOWN, LITTLE, SHAPE, TIED, code_of, made, sealed
 from trlm_lab.backends.abi_host import last_error
+from trlm_lab.backends.abi_session import AbiSession
 from trlm_lab.backends.build_native import built, wanted_build
 from trlm_lab.backends.model_files import open_artifact
 from trlm_lab.backends.native import NativeHost, NativeRunner
 from trlm_lab.backends.reference import ReferenceRunner
-from trlm_lab.backends.wasm_wasmtime import WasmtimeRunner
+from trlm_lab.backends.wasm_module import MODULE
+from trlm_lab.backends.wasm_wasmtime import WasmtimeHost, WasmtimeRunner
 from trlm_lab.base.interfaces import Runner, Subject
-from trlm_lab.base.records import Case
+from trlm_lab.base.records import Case, EngineIdentity
 from trlm_lab.errors import Slm1ChecksumError
 from trlm_lab.slm1.codecs import DType
 from trlm_lab.slm1.frequencies import inverse_frequencies
@@ -47,17 +51,33 @@ def observed(runner: Runner, path: Path) -> dict[str, bytes]:
         return {one.name: np.array(one.values).tobytes() for one in session.run(CASE)}
 
 
-@pytest.mark.parametrize("engine", [NativeRunner, WasmtimeRunner])
+Opened = Callable[[Path], AbiSession]
+
+
+@pytest.fixture(scope="module", params=[NativeRunner, WasmtimeRunner])
+def opened(request: pytest.FixtureRequest, require: Any) -> Opened:
+    """Opens a file in the engine; one WebAssembly instance serves all of them."""
+    runner = request.param()
+    require(runner)
+    if request.param is NativeRunner:
+        return lambda path: runner.open(Subject(artifact=path))
+    host, nobody = WasmtimeHost(MODULE.read_bytes()), EngineIdentity("x", "", "", "")
+
+    def load(path: Path) -> AbiSession:
+        model = host.call("trlm_model_load", *host.copy(path))
+        assert model, str(last_error(host))
+        return AbiSession(host, model, nobody)
+
+    return load
+
+
 @pytest.mark.parametrize("dtype", list(DType))
-def test_the_bits_are_those_of_the_reference(
-    engine: type[Runner], dtype: DType, tmp_path: Path, require: object
-) -> None:
-    runner = engine()
-    require(runner)  # type: ignore[operator]
+def test_the_bits_are_those_of_the_reference(dtype: DType, tmp_path: Path, opened: Opened) -> None:
     for name, shape in (("untied", SHAPE), ("tied", TIED)):
         path = tmp_path / f"{name}.slm"
         path.write_bytes(made(dtype, shape))
-        wanted, got = observed(ReferenceRunner(), path), observed(runner, path)
+        wanted = observed(ReferenceRunner(), path)
+        got = {one.name: np.array(one.values).tobytes() for one in opened(path).run(CASE)}
         assert {n for n in wanted if wanted[n] != got[n]} == set()
         assert len(got) == len(wanted)
 
