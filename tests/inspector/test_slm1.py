@@ -1,11 +1,12 @@
 """Inspector and reader, written apart, judge SLM1 files alike, and both name the rule."""
 
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tests.slm1.made import LITTLE, SHAPE, TIED, code_of, made, opened, sealed
+from tests.slm1.made import KNOWN, LITTLE, SHAPE, TIED, code_of, made, opened, sealed
 from trlm_lab.errors import Refused
 from trlm_lab.inspector import inspect_bytes
 from trlm_lab.slm1.codecs import DType
@@ -30,6 +31,12 @@ def test_a_sound_file_is_shown(dtype: DType, shape: object) -> None:
     for row, tensor in zip(found.tensors, opened(data).tensors, strict=True):
         assert (row.name, row.dims) == (tensor.placed.named.name, tensor.placed.named.dims)
         assert (row.data_range, row.dtype) == (tensor.placed.data, dtype.name)
+
+
+def test_a_file_of_several_batches_has_the_checksum_of_the_writer() -> None:
+    data = made(DType.f32, replace(KNOWN, hidden=64, heads=1, kv_heads=1, layers=1))
+    assert len(data) > 1 << 20
+    assert codes(data) == set()
 
 
 def test_every_flipped_byte_is_found() -> None:

@@ -30,7 +30,7 @@ def check_sum(report: Report, stored: int) -> None:
 
 def _computed(view: memoryview) -> int:
     """48 bits under the mark; a word cut short by the end of the file is filled with zeros."""
-    total, size = np.uint64(0), len(view)
+    total, size = 0, len(view)
     for low in range(0, size, 4 * _BATCH):
         part = bytearray(view[low : low + 4 * _BATCH])
         if low == 0:
@@ -38,9 +38,8 @@ def _computed(view: memoryview) -> int:
         part += bytes(-len(part) % 4)
         words = np.frombuffer(part, "<u4").astype(np.uint64)
         places = np.arange(low // 4 + 1, low // 4 + 1 + words.size, dtype=np.uint64)
-        total += _scrambled(words + places * _STEP).sum(dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        last = np.asarray([total + np.uint64(size) * _STEP], np.uint64)
+        total += int(_scrambled(words + places * _STEP).sum(dtype=np.uint64))
+    last = np.asarray([total + size * int(_STEP) & int(_BITS)], np.uint64)
     return _MARK << 48 | int(_scrambled(last)[0])
 
 
