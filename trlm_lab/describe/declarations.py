@@ -10,7 +10,7 @@ from typing import Any
 
 from trlm_lab.base import canon, strict_json
 from trlm_lab.base.config_bounds import shown
-from trlm_lab.base.plain_file import read_plain
+from trlm_lab.base.plain_file import read_start
 from trlm_lab.describe.model_card import ModelCard, read_card
 from trlm_lab.describe.piece_model import PieceModel, read_piece_models
 from trlm_lab.describe.receipt import Declaration
@@ -124,7 +124,10 @@ def _gguf_keys(root: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        row = canon.decode(read_plain(path), where=path.name)
+        data = read_start(path, strict_json.MAX_JSON_BYTES)
+        if len(data) > strict_json.MAX_JSON_BYTES:
+            return {}
+        row = canon.decode(data, where=path.name)
         fields = row.get("gguf", {}).get("fields", {}) if isinstance(row, dict) else {}
         plain = (str, int, float)
         return {str(k): v["value"] for k, v in fields.items() if isinstance(v.get("value"), plain)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from trlm_lab.base.plain_file import read_plain
+from trlm_lab.base.blobs import file_sha256
 from trlm_lab.describe.card_turns import card_template
 from trlm_lab.describe.compared import Compared, Templates
 from trlm_lab.describe.declarations import Documents
@@ -65,5 +65,5 @@ def _digest(template: DeclaredTemplate, documents: Documents) -> str:
     # No text was read: it is named by the file that should hold one.
     whole = documents.digests.get(template.file)
     if whole is None:
-        whole = hashlib.sha256(read_plain(documents.root / template.file)).hexdigest()
+        whole = file_sha256(documents.root / template.file)
     return f"unreadable, SHA-256 of the file {whole}"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from trlm_lab.base import strict_json
-from trlm_lab.base.plain_file import read_plain
+from trlm_lab.base.plain_file import read_start
 from trlm_lab.describe.declarations import read_documents, read_template_documents
 from trlm_lab.errors import ConflictError, TemplateSourceError
 
@@ -58,7 +58,7 @@ def declared_templates(documents: Any) -> list[DeclaredTemplate]:
     for path in paths:
         if path.exists():
             name = path.relative_to(documents.root).as_posix()
-            found.append(_from_bytes(name, read_plain(path)))
+            found.append(_from_file(name, path))
     return found + templates_of_keys("provenance.cbor", "/gguf/fields/", documents.gguf)
 
 
@@ -155,8 +155,11 @@ def _named(file: str, name: str, text: Any) -> list[DeclaredTemplate]:
     return [DeclaredTemplate(file, pointer, "", "the entry holds no template")]
 
 
-def _from_bytes(name: str, data: bytes) -> DeclaredTemplate:
+def _from_file(name: str, path: Path) -> DeclaredTemplate:
+    data = read_start(path, MAX_TEMPLATE_BYTES)
     try:
+        if len(data) > MAX_TEMPLATE_BYTES:
+            return DeclaredTemplate(name, "", "", _too_large(path.stat().st_size))
         return _bounded(DeclaredTemplate(name, "", data.decode("utf-8")))
     except UnicodeDecodeError as error:
         return DeclaredTemplate(name, "", "", f"ill-formed UTF-8 at byte {error.start}")
@@ -165,9 +168,12 @@ def _from_bytes(name: str, data: bytes) -> DeclaredTemplate:
 def _bounded(template: DeclaredTemplate) -> DeclaredTemplate:
     size = len(template.text.encode("utf-8", "surrogatepass"))
     if size > MAX_TEMPLATE_BYTES:
-        detail = f"{size} bytes, at most {MAX_TEMPLATE_BYTES} are read"
-        return DeclaredTemplate(template.file, template.pointer, "", detail)
+        return DeclaredTemplate(template.file, template.pointer, "", _too_large(size))
     return template
+
+
+def _too_large(size: int) -> str:
+    return f"{size} bytes, at most {MAX_TEMPLATE_BYTES} are read"
 
 
 def template_tokens(text: str, controls: frozenset[str]) -> TemplateTokens | str:
