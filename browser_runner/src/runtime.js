@@ -7,7 +7,15 @@ const ABI_VERSION = 1;
 const VERIFY = { selfHash: 1, pieces: 2 };
 const INFO_KEYS = ["vocab", "hidden", "layers", "heads", "kv_heads", "head_dim", "ffn",
   "max_position_embeddings", "tied", "cached", "dtype"];
-const DTYPES = { 1: "f32", 4: "q8_r128" };
+const DTYPES = {
+  1: "f32",
+  2: "f16",
+  3: "bf16",
+  4: "q8_r128",
+  5: "q6_g64",
+  6: "q5_g64",
+  7: "q4_g64",
+};
 
 /** What to do about a refusal of the runtime, by the hundreds of its code. */
 const FIXES = {

@@ -49,12 +49,13 @@ codes! {
     Hash = 116, "HASH", "`trlm_model_verify` found other bytes than the file promises";
     Alias = 117, "ALIAS", "an alias breaks its rules";
     Tensor = 118, "TENSOR", "a descriptor contradicts itself";
-    QuantCode = 119, "CODE", "a quantized code is -128, or a padding code is not 0";
-    Scale = 120, "SCALE", "a scale is negative, -0.0, subnormal, not finite, or 0 over a nonzero code";
+    QuantCode = 119, "CODE", "a quantized code is the lowest of its width, a padding code is not 0, or a residual's value is not finite";
+    Scale = 120, "SCALE", "a scale is negative, -0.0, subnormal, not finite, too large for float32, or 0 over a nonzero code";
     Duplicate = 121, "DUPLICATE", "a name occurs twice";
     Checksum = 122, "CHECKSUM", "an SLM1 file has other bytes than its checksum says";
     ChecksumProfile = 123, "CHECKSUM_PROFILE", "an SLM1 file's checksum is of no profile that is known here";
     NonFinite = 124, "NONFINITE", "a stored f32 weight of an SLM1 file is NaN or infinite";
+    Index = 125, "INDEX", "row pointers or columns of a sparse residual do not ascend, or leave the matrix";
     Cbor = 201, "CBOR", "the configuration is not deterministic CBOR";
     ConfigField = 202, "CONFIG_FIELD", "a field is missing, unknown, ill-typed, out of range, or contradicts another";
     ConfigUnsupported = 203, "CONFIG_UNSUPPORTED", "a value that this runtime does not compute";

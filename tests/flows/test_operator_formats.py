@@ -6,6 +6,8 @@ import pytest
 from tests.flows.operator_calls import ENGINES, F32, Array, Serve
 from trlm_lab.errors import (
     OperatorInputError,
+    QuantCodeError,
+    RuntimeRefusedError,
     ShapeMismatchError,
     UnknownNameError,
 )
@@ -25,6 +27,27 @@ def test_quantize_and_back(serve: Serve, engine: str, shape: tuple[int, ...]) ->
     if engine != "reference":
         own = serve("quantize", "scalar-f32-v1", x=x)
         assert all(own[name].tobytes() == packed[name].tobytes() for name in own)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ["q6_g64", "q5_g64", "q4_g64"])
+def test_the_smaller_formats(serve: Serve, engine: str, name: str) -> None:
+    x = np.random.default_rng(2).standard_normal((3, 130)).astype(F32)
+    packed = serve("quantize", "scalar-f32-v1", engine, x=x, format=name)
+    top = {"q6_g64": 31, "q5_g64": 15, "q4_g64": 7}[name]
+    assert packed["scale"].shape == (3, 3)
+    assert np.abs(packed["y"]).max() == top
+    codes = {"codes": packed["y"], "scale": packed["scale"], "format": name}
+    y = serve("dequantize", "scalar-f32-v1", engine, **codes)["y"]
+    steps = np.repeat(packed["scale"], 64, axis=-1)[:, :130].astype(F32)
+    assert y.tobytes() == (packed["y"].astype(F32) * steps).tobytes()
+    if engine != "reference":
+        own = serve("quantize", "scalar-f32-v1", x=x, format=name)
+        assert all(own[part].tobytes() == packed[part].tobytes() for part in own)
+    wide = packed["y"].copy()
+    wide[1, 2] = top + 2  # packing alone would cut it to a negative code
+    with pytest.raises((QuantCodeError, RuntimeRefusedError), match=r"beyond|lowest"):
+        serve("dequantize", "scalar-f32-v1", engine, **{**codes, "codes": wide})
 
 
 CODES, SCALE = np.ones((2, 3), np.int8), np.ones((2, 1), np.float16)

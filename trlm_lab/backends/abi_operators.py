@@ -21,8 +21,8 @@ Array = NDArray[Any]
 
 #: Profiles that the runtime computes.
 PROFILES = (PROFILE, f"{PROFILE}{SEPARATOR}masked-rows-zero")
-FORMAT = "q8_r128"
-GROUP = 128
+#: Block formats with their columns a scale; as operators their scales are binary16.
+GROUPS = {"q8_r128": 128, "q6_g64": 64, "q5_g64": 64, "q4_g64": 64}
 
 #: Element types by their number in the ABI.
 KINDS = {"float32": 1, "float16": 2, "uint32": 3, "uint8": 4, "int8": 5}
@@ -129,27 +129,27 @@ def _softcap(runtime: AbiOperators, x: Array, cap: float) -> Array:
 
 
 def _require_format(runtime: AbiOperators, name: str) -> None:
-    if name != FORMAT:
+    if name not in GROUPS:
         raise OperatorNotServedError(
             where=runtime.engine,
             engine=runtime.engine,
             kind="block format",
             name=name,
-            known=FORMAT,
+            known=", ".join(GROUPS),
         )
 
 
 def _quantize(runtime: AbiOperators, x: Array, block: str) -> tuple[Array, Array]:
     _require_format(runtime, block)
-    scales = np.zeros((len(x), -(-x.shape[1] // GROUP)), dtype=np.float16)
+    scales = np.zeros((len(x), -(-x.shape[1] // GROUPS[block])), dtype=np.float16)
     answers = [np.zeros(x.shape, dtype=np.int8), scales]
-    codes, scale = runtime.call("quantize_q8_r128", [_f32(x)], answers)
+    codes, scale = runtime.call(f"quantize_{block}", [_f32(x)], answers)
     return codes, scale
 
 
 def _dequantize(runtime: AbiOperators, codes: Array, scale: Array, block: str) -> Array:
     _require_format(runtime, block)
-    return runtime.one("dequantize_q8_r128", [codes, scale], codes.shape)
+    return runtime.one(f"dequantize_{block}", [codes, scale], codes.shape)
 
 
 def abi_kernels(runtime: AbiOperators, arithmetic: Arithmetic) -> Kernels:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trlm_lab.errors import ShapeMismatchError, UnknownNameError
+from trlm_lab.errors import QuantCodeError, ShapeMismatchError, UnknownNameError
 from trlm_lab.metrics import top_margins
 from trlm_lab.ops.kernels import Kernel
 from trlm_lab.ops.operands import Operands
-from trlm_lab.quant import FORMATS
+from trlm_lab.quant import GROUPED
+from trlm_lab.quant.grouped import UNIT, Grouped
 
 Array = NDArray[Any]
 Answers = dict[str, Array]
@@ -22,9 +23,9 @@ DEFAULT_FORMAT = "q8_r128"
 
 def _format(given: Operands) -> str:
     name = given.text("format") if "format" in given else DEFAULT_FORMAT
-    if name not in FORMATS:
-        where, known = f"{given.operator}: format", ", ".join(FORMATS)
-        raise UnknownNameError(where=where, kind=FORMATS.kind, name=name, known=known)
+    if name not in GROUPED:
+        where, known = f"{given.operator}: format", ", ".join(GROUPED)
+        raise UnknownNameError(where=where, kind="block format", name=name, known=known)
     return name
 
 
@@ -43,7 +44,7 @@ def _dequantize(given: Operands) -> Answers:
     codes, scale = given.exactly("codes", np.int8), given.exactly("scale", np.float16)
     if codes.ndim == 0:
         given.refuse("codes", "has rank 0, needed is at least one axis")
-    wanted = (*codes.shape[:-1], FORMATS[block].groups(codes.shape[-1]))
+    wanted = (*codes.shape[:-1], GROUPED[block].groups(codes.shape[-1]))
     if scale.shape != wanted:
         raise ShapeMismatchError(where="dequantize", name="scale", got=scale.shape, expected=wanted)
     rows = codes.reshape(-1, codes.shape[-1])
@@ -77,18 +78,33 @@ def _logit_margin(given: Operands) -> Answers:
 
 
 def _reference_quantize(x: Array, block: str) -> tuple[Array, Array]:
-    codes, scales = FORMATS[block].quantize(x, where="x")
-    stored = np.frombuffer(codes, np.int8).reshape(len(x), -1)[:, : x.shape[1]]
+    form = GROUPED[block]
+    codes, scales = form.quantize(x, where="x")
+    packed = np.frombuffer(codes, np.uint8).reshape(len(x), -1)
+    stored = form.unpack(packed)[:, : x.shape[1]]
     scale = np.frombuffer(scales, "<f2").reshape(len(x), -1)
     return np.ascontiguousarray(stored), scale
 
 
 def _reference_dequantize(codes: Array, scale: Array, block: str) -> Array:
-    form, (rows, cols) = FORMATS[block], codes.shape
-    padded = np.zeros((rows, form.row_stride(cols)), np.int8)
+    form, (rows, cols) = GROUPED[block], codes.shape
+    padded = np.zeros((rows, -(-cols // UNIT) * UNIT), np.int8)
     padded[:, :cols] = codes
-    planes = (memoryview(padded.tobytes()), memoryview(scale.astype("<f2").tobytes()))
+    _check_width(padded, form)
+    packed = form.pack(padded).tobytes()
+    planes = (memoryview(packed), memoryview(scale.astype("<f2").tobytes()))
     return form.dequantize(*planes, rows, cols, where="codes")
+
+
+def _check_width(codes: NDArray[np.int8], form: Grouped) -> None:
+    """Refuse a code that packing would cut. Raises QuantCodeError."""
+    beyond = (codes > form.q) | (codes < -form.q - 1)
+    if beyond.any():
+        row, col = (int(i) for i in np.argwhere(beyond)[0])
+        why = f"beyond {form.bits} bits"
+        raise QuantCodeError(
+            where="codes", row=row, column=col, value=int(codes[row, col]), why=why
+        )
 
 
 def _reference_margin(reference: Array, candidate: Array, bound: float) -> tuple[Array, Array]:

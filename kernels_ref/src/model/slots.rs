@@ -5,7 +5,8 @@ use super::{Layer, NormWeights, Projection};
 use crate::bytes::reserve;
 use crate::config::{Config, NormKind};
 use crate::error::{ensure, Code, Error, Result};
-use crate::quant::{F32Bytes, Matrix};
+use crate::quant::sparse::Sparse;
+use crate::quant::{Matrix, Words};
 use crate::slm::descriptor::Descriptor;
 use crate::slm::{numbers as n, Container};
 
@@ -18,6 +19,7 @@ pub struct Slots<'c, 'a> {
     layer: Vec<Part>,
     outside: Vec<Part>,
     rows: Vec<u32>,
+    residuals: Vec<u32>,
 }
 
 impl<'c, 'a> Slots<'c, 'a> {
@@ -34,7 +36,9 @@ impl<'c, 'a> Slots<'c, 'a> {
         let mut rows = Vec::new();
         reserve(&mut rows, expected as usize)?;
         rows.resize(expected as usize, ABSENT);
-        let mut slots = Slots { container, config, layer, outside, rows };
+        let mut residuals = Vec::new();
+        reserve(&mut residuals, container.len() as usize)?;
+        let mut slots = Slots { container, config, layer, outside, rows, residuals };
         for row in 0..container.len() {
             slots.take(row)?;
         }
@@ -61,6 +65,11 @@ impl<'c, 'a> Slots<'c, 'a> {
 
     fn take(&mut self, row: u32) -> Result<()> {
         let tensor = self.container.descriptor(row)?;
+        if tensor.layout == n::LAYOUT_RESIDUAL {
+            // The container has checked that it belongs to another tensor of the file.
+            self.residuals.push(row);
+            return Ok(());
+        }
         let name = self.container.name(&tensor)?;
         let (slot, part) = self.slot_of(name).ok_or_else(|| {
             Error::new(Code::TensorUnexpected, name, "the configuration asks for no such tensor")
@@ -129,13 +138,29 @@ impl<'c, 'a> Slots<'c, 'a> {
             None => return Ok(None),
             Some(tensor) => tensor,
         };
-        if let Some(q8) = self.container.q8(&tensor)? {
-            return Ok(Some(Matrix::Q8(q8)));
+        if let Some(mut codes) = self.container.codes(&tensor)? {
+            codes.residual = self.residual(tensor.name_id)?;
+            return Ok(Some(Matrix::Grouped(codes)));
         }
         let [data, _] = tensor.planes()?;
         let cols = tensor.shape().last().map_or(0, |&cols| cols as usize);
-        let bytes = data.of(self.container.bytes, "data")?;
-        Ok(Some(Matrix::F32(F32Bytes { bytes, cols })))
+        let words = Words { bytes: data.of(self.container.bytes, "data")?, cols };
+        Ok(Some(match tensor.dtype {
+            n::DTYPE_F16 => Matrix::F16(words),
+            n::DTYPE_BF16 => Matrix::Bf16(words),
+            _ => Matrix::F32(words),
+        }))
+    }
+
+    /// The residual of the tensor of a name.
+    fn residual(&self, base: u32) -> Result<Option<Sparse<'a>>> {
+        for &row in &self.residuals {
+            let tensor = self.container.descriptor(row)?;
+            if self.container.descriptor(tensor.alias_of)?.name_id == base {
+                return self.container.sparse(&tensor).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     /// A matrix that every model has.

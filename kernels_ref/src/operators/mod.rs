@@ -7,6 +7,7 @@ pub mod array;
 mod attention;
 mod elementwise;
 mod grouped;
+mod kv;
 mod rows;
 
 use crate::error::{Code, Error, Result};
@@ -35,8 +36,19 @@ const TABLE: &[(&str, usize, usize, Serve)] = &[
     ("cos", 1, 1, elementwise::cos),
     ("tanh", 1, 1, elementwise::tanh),
     ("erf", 1, 1, elementwise::erf),
-    ("quantize_q8_r128", 1, 2, grouped::quantize),
-    ("dequantize_q8_r128", 2, 1, grouped::dequantize),
+    ("quantize_q8_r128", 1, 2, grouped::quantize_q8),
+    ("dequantize_q8_r128", 2, 1, grouped::dequantize_q8),
+    ("quantize_q6_g64", 1, 2, grouped::quantize_q6),
+    ("dequantize_q6_g64", 2, 1, grouped::dequantize_q6),
+    ("quantize_q5_g64", 1, 2, grouped::quantize_q5),
+    ("dequantize_q5_g64", 2, 1, grouped::dequantize_q5),
+    ("quantize_q4_g64", 1, 2, grouped::quantize_q4),
+    ("dequantize_q4_g64", 2, 1, grouped::dequantize_q4),
+    ("quantize_q8_kv", 1, 2, kv::quantize),
+    ("dequantize_q8_kv", 2, 1, kv::dequantize),
+    ("pack_rows", 2, 2, grouped::pack_rows),
+    ("unpack_rows", 3, 1, grouped::unpack_rows),
+    ("matmul_rows", 4, 1, grouped::matmul_rows),
 ];
 
 /// Run one operator.

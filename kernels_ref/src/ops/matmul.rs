@@ -60,7 +60,8 @@ impl Scratch {
     }
 }
 
-/// `y[t][r] = sum over c of x[t][c] * w[r][c]`; row t of `y` begins at `t * y_stride`.
+/// `y[t][r] = sum over c of x[t][c] * w[r][c]`; row t of `y` begins at `t * y_stride`. A sparse
+/// residual is a sum of its own, added once.
 pub fn matmul(x: Rows<'_>, w: &Matrix<'_>, y: &mut [f32], y_stride: usize, scratch: &mut Scratch) {
     let Scratch { tiles, panel, row } = scratch;
     pack_tiles(x, tiles);
@@ -75,6 +76,9 @@ pub fn matmul(x: Rows<'_>, w: &Matrix<'_>, y: &mut [f32], y_stride: usize, scrat
         pack_panel::<1>(w, r, row, panel);
         multiply_panel::<1>(x.rows, x.cols, tiles, panel, y, y_stride, r);
         r += 1;
+    }
+    if let Some(sparse) = w.residual() {
+        sparse.add_product(x, y, y_stride);
     }
 }
 
@@ -167,6 +171,9 @@ pub fn matmul_plain(x: Rows<'_>, w: &Matrix<'_>, y: &mut [f32]) {
             }
             y[t * w.rows() + r] = sum;
         }
+    }
+    if let Some(sparse) = w.residual() {
+        sparse.add_product(x, y, w.rows());
     }
 }
 

@@ -157,7 +157,7 @@ impl<'a> Runtime<'a> {
         let (config, embedding) = (&self.model.config, &self.model.embedding);
         let tokens = self.running.iter().flat_map(|running| &running.tokens);
         for (row, &token) in self.work.output.chunks_exact_mut(config.hidden).zip(tokens) {
-            embedding.decode_row(token as usize, row);
+            embedding.look_up(token as usize, row);
             row.iter_mut().for_each(|value| *value *= config.embedding_scale);
         }
     }
@@ -171,7 +171,7 @@ impl<'a> Runtime<'a> {
         let (input, learned) = (&mut self.work.input, &mut self.work.position);
         let positions = self.running.iter().flat_map(|running| &running.positions);
         for (row, &position) in input.chunks_exact_mut(learned.len()).zip(positions) {
-            table.decode_row(position as usize, learned);
+            table.look_up(position as usize, learned);
             row.iter_mut().zip(learned.iter()).for_each(|(x, &learned)| *x += learned);
         }
     }

@@ -5,7 +5,8 @@ use super::numbers as n;
 use super::pieces::PIECE;
 use crate::bytes::{all_zero, u16_at, u32_at, u64_at, Span};
 use crate::error::{ensure, Code, Error, Result};
-use crate::quant::q8_r128;
+use crate::quant::grouped::Form;
+use crate::quant::scales::Encoding;
 
 /// Bytes of a descriptor.
 pub const SIZE: usize = 128;
@@ -39,11 +40,10 @@ pub struct Descriptor {
 }
 
 /// Sizes that dimensions and dtype ask for.
-struct Sizes {
-    row_stride: u64,
-    data_len: u64,
-    aux_len: u64,
-    scale_encoding: u16,
+pub(super) struct Sizes {
+    pub row_stride: u64,
+    pub data_len: u64,
+    pub aux_len: u64,
 }
 
 fn err(code: Code, name: &str, got: impl std::fmt::Display, rule: impl std::fmt::Display) -> Error {
@@ -115,6 +115,8 @@ impl Descriptor {
         self.check_dims()?;
         match self.layout {
             n::LAYOUT_ALIAS => self.check_alias(),
+            // The header of a residual lies in the body: see `residual`.
+            n::LAYOUT_RESIDUAL => Ok(()),
             _ => self.check_dense(header),
         }
     }
@@ -135,13 +137,10 @@ impl Descriptor {
         ensure(self.flags & !flags == 0, || err(Code::Flags, "flags", self.flags, "known bits"))?;
         let computed = [
             ("flags", self.flags & n::FLAG_COMPRESSED == 0),
-            ("layout", self.layout <= n::LAYOUT_ALIAS),
-            ("dtype", self.dtype == n::DTYPE_F32 || self.dtype == n::DTYPE_Q8_R128),
+            ("layout", self.layout <= n::LAYOUT_RESIDUAL),
         ];
         for (name, ok) in computed {
-            ensure(ok, || {
-                err(Code::Unsupported, name, "reserved or not computed", "dense f32 or q8_r128")
-            })?;
+            ensure(ok, || err(Code::Unsupported, name, "reserved", "what 2.0 reads"))?;
         }
         Ok(())
     }
@@ -175,30 +174,39 @@ impl Descriptor {
 
     fn sizes(&self) -> Option<Sizes> {
         let (rows, cols) = self.matrix_shape()?;
-        let (stride, scales, scale_encoding) = match self.dtype {
-            n::DTYPE_F32 => (cols * 4, 0, n::SCALE_NONE),
-            _ => {
-                let (padding, group) = (q8_r128::PADDING as u64, q8_r128::GROUP as u64);
-                let stride = (cols + padding - 1) / padding * padding;
-                (stride, (cols + group - 1) / group * 2, n::SCALE_FP16)
+        let (stride, scales) = match self.grouped() {
+            Some((form, encoding)) => {
+                (form.row_bytes(cols), form.row_groups(cols) * encoding.size() as u64)
             }
+            None if self.dtype == n::DTYPE_F32 => (cols * 4, 0),
+            None => (cols * 2, 0),
         };
         Some(Sizes {
             row_stride: stride,
             data_len: rows.checked_mul(stride)?,
             aux_len: rows.checked_mul(scales)?,
-            scale_encoding,
         })
     }
 
+    /// Format and scale encoding of a grouped tensor.
+    pub fn grouped(&self) -> Option<(Form, Encoding)> {
+        Some((Form::from_number(self.dtype)?, Encoding::from_number(self.scale_encoding)?))
+    }
+
     fn check_dense(&self, header: &Header) -> Result<()> {
+        same(Code::Alias, "alias_of", self.alias_of.into(), NO_ALIAS.into())?;
+        let scaled = Form::from_number(self.dtype).is_some();
+        ensure((self.scale_encoding != n::SCALE_NONE) == scaled, || {
+            err(Code::Tensor, "scale_encoding", self.scale_encoding, "scales of a grouped dtype")
+        })?;
         let sizes = self
             .sizes()
             .ok_or_else(|| err(Code::Length, "dims", "their product overflows", "64 bits"))?;
-        same(Code::Alias, "alias_of", self.alias_of.into(), NO_ALIAS.into())?;
-        ensure(self.scale_encoding == sizes.scale_encoding, || {
-            err(Code::Unsupported, "scale_encoding", self.scale_encoding, sizes.scale_encoding)
-        })?;
+        self.check_payload(header, &sizes)
+    }
+
+    /// Lengths, places and pieces of a stored tensor.
+    pub(super) fn check_payload(&self, header: &Header, sizes: &Sizes) -> Result<()> {
         same(Code::Length, "row_stride", self.row_stride.into(), sizes.row_stride)?;
         same(Code::Length, "data_len", self.data_len, sizes.data_len)?;
         same(Code::Length, "logical_nbytes", self.logical_nbytes, self.data_len)?;
@@ -220,7 +228,7 @@ impl Descriptor {
     }
 }
 
-fn inside(span: Span, name: &str, body: Span) -> Result<()> {
+pub(super) fn inside(span: Span, name: &str, body: Span) -> Result<()> {
     span.aligned(name, 64)?;
     ensure(span.start >= body.start, || {
         err(Code::Order, name, span.start, "an offset in the body")

@@ -1,10 +1,10 @@
 //! The directory as a whole: names, aliases, the order of payloads, and what they hold.
 
 use super::descriptor::{Descriptor, SIZE};
-use super::{numbers as n, Container};
+use super::{numbers as n, residual, Container};
 use crate::bytes::{all_zero, reserve, Span, Walk};
 use crate::error::{ensure, Code, Error, Result};
-use crate::quant::Q8;
+use crate::quant::Grouped;
 
 /// Check all descriptors: each alone, then against the others, then the quantized planes.
 pub fn check(container: &Container<'_>) -> Result<()> {
@@ -12,12 +12,18 @@ pub fn check(container: &Container<'_>) -> Result<()> {
     for (i, raw) in rows.chunks_exact(SIZE).enumerate() {
         let tensor = Descriptor::decode(raw);
         tensor.check(raw, &container.header).map_err(|error| at(i as u32, error))?;
+        if tensor.layout == n::LAYOUT_RESIDUAL {
+            residual::check(container, &tensor).map_err(|error| at(i as u32, error))?;
+        }
     }
     check_payloads(container)?;
     check_names(container)?;
     for i in 0..container.len() {
         let tensor = container.descriptor(i)?;
         check_alias(container, &tensor).map_err(|error| at(i, error))?;
+        if tensor.layout == n::LAYOUT_RESIDUAL {
+            residual::check_base(container, &tensor).map_err(|error| at(i, error))?;
+        }
         check_codes(container, &tensor)?;
     }
     Ok(())
@@ -91,24 +97,31 @@ fn check_alias(container: &Container<'_>, tensor: &Descriptor) -> Result<()> {
 }
 
 fn check_codes(container: &Container<'_>, tensor: &Descriptor) -> Result<()> {
-    match container.q8(tensor)? {
-        Some(q8) => q8.check(container.name(tensor)?),
+    let name = container.name(tensor)?;
+    if tensor.layout == n::LAYOUT_RESIDUAL {
+        return container.sparse(tensor)?.check(name);
+    }
+    match container.codes(tensor)? {
+        Some(codes) => codes.check(name),
         None => Ok(()),
     }
 }
 
 impl<'a> Container<'a> {
-    /// The planes of a dense q8_r128 tensor, None for any other.
-    pub fn q8(&self, tensor: &Descriptor) -> Result<Option<Q8<'a>>> {
-        if tensor.layout != n::LAYOUT_DENSE || tensor.dtype != n::DTYPE_Q8_R128 {
-            return Ok(None);
-        }
+    /// The planes of a dense grouped tensor, without its residual; None for any other.
+    pub fn codes(&self, tensor: &Descriptor) -> Result<Option<Grouped<'a>>> {
+        let (form, encoding) = match tensor.grouped() {
+            Some(found) if tensor.layout == n::LAYOUT_DENSE => found,
+            _ => return Ok(None),
+        };
         let [codes, scales] = tensor.planes()?;
-        Ok(Some(Q8 {
+        Ok(Some(Grouped {
+            form,
+            encoding,
             codes: codes.of(self.bytes, "codes")?,
             scales: scales.of(self.bytes, "scales")?,
             cols: tensor.shape().last().map_or(0, |&cols| cols as usize),
-            stride: tensor.row_stride as usize,
+            residual: None,
         }))
     }
 }

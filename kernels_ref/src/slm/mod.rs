@@ -5,6 +5,7 @@ mod directory;
 pub mod header;
 pub mod numbers;
 mod pieces;
+mod residual;
 mod strings;
 pub mod verify;
 

@@ -2,7 +2,11 @@
 
 /// dtype: IEEE binary32.
 pub const DTYPE_F32: u16 = 1;
-/// dtype: i8 codes, one fp16 scale over 128 columns.
+/// dtype: IEEE binary16.
+pub const DTYPE_F16: u16 = 2;
+/// dtype: bfloat16.
+pub const DTYPE_BF16: u16 = 3;
+/// dtype: i8 codes, one scale over 128 columns; also those of a residual.
 pub const DTYPE_Q8_R128: u16 = 4;
 /// The largest dtype that the format knows.
 pub const DTYPE_LAST: u16 = 7;
@@ -11,6 +15,8 @@ pub const DTYPE_LAST: u16 = 7;
 pub const LAYOUT_DENSE: u16 = 0;
 /// layout: another tensor's payload.
 pub const LAYOUT_ALIAS: u16 = 1;
+/// layout: what is added to another tensor.
+pub const LAYOUT_RESIDUAL: u16 = 2;
 /// The largest layout that the format knows.
 pub const LAYOUT_LAST: u16 = 3;
 

@@ -55,7 +55,7 @@ fn pieces(container: &Container<'_>) -> Result<()> {
 fn tensors(container: &Container<'_>) -> Result<()> {
     for i in 0..container.len() {
         let tensor = container.descriptor(i)?;
-        if tensor.layout == n::LAYOUT_DENSE {
+        if tensor.layout != n::LAYOUT_ALIAS {
             let [data, aux] = tensor.planes()?;
             let (data, aux) =
                 (data.of(container.bytes, "data")?, aux.of(container.bytes, "scales")?);
