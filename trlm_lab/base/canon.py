@@ -42,6 +42,14 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
         )
     if items and depth == MAX_DEPTH:
         return False
+    # Long lists are of one type: ids, hashes, numbers. These take no step of Python an item.
+    kinds = set(map(type, items))
+    if kinds <= _LEAVES:
+        return True
+    if kinds == {int}:
+        return bool(min(items) >= -(2**64) and max(items) < 2**64)
+    if kinds == {float}:
+        return all(map(math.isfinite, items))
     return all(type(item) in _LEAVES or _is_plain(item, depth + 1) for item in items)
 
 
