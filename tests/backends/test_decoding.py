@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.ladders import llama_ladder
 from trlm_lab.backends.native import NativeRunner
 from trlm_lab.backends.reference import ReferenceRunner
 from trlm_lab.backends.wasm_wasmtime import WasmtimeRunner
 from trlm_lab.base.interfaces import DecodingSession, Runner, Subject
-from trlm_lab.base.names import is_checkpoint, llama_ladder, parse_checkpoint
+from trlm_lab.base.names import is_checkpoint, parse_checkpoint
 from trlm_lab.base.records import (
     FAULTS,
     SOUND,

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from tests.backends.exact_cases import CASE, ODD_CASE, TOKENS, Observe, digests
+from tests.ladders import llama_ladder
 from trlm_lab.backends import build_native, runtime_source
 from trlm_lab.backends.native import NativeRunner
 from trlm_lab.backends.reference import ReferenceRunner
 from trlm_lab.base.bits import same_bits
 from trlm_lab.base.interfaces import Runner, Subject
-from trlm_lab.base.names import is_checkpoint, llama_ladder
+from trlm_lab.base.names import is_checkpoint
 from trlm_lab.base.records import Case, Observation
 from trlm_lab.errors import (
     AllKeysMaskedError,

@@ -13,12 +13,13 @@ from tests.backends.reference_model import (
     observed,
     session,
 )
+from tests.ladders import llama_ladder
 from trlm_lab.backends.profiles import REFERENCE_PROFILES
 from trlm_lab.backends.reference import ReferenceRunner, code_sha256
 from trlm_lab.base import canon
 from trlm_lab.base.bits import same_bits
 from trlm_lab.base.interfaces import Runner, Session, Subject
-from trlm_lab.base.names import llama_ladder, parse_checkpoint
+from trlm_lab.base.names import parse_checkpoint
 from trlm_lab.base.records import Case
 
 

@@ -4,12 +4,13 @@ import random
 
 import pytest
 
+from tests.ladders import llama_ladder
 from trlm_lab.base import names
 from trlm_lab.errors import UnknownNameError
 
 
 def test_the_ladder_is_sorted_and_complete() -> None:
-    ladder = names.llama_ladder(3)
+    ladder = llama_ladder(3)
     assert ladder[0] == "embedding"
     assert ladder[-2:] == ["final_norm", "logits"]
     assert len(ladder) == len(set(ladder)) == 3 * 19 + 3

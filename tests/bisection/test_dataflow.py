@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from trlm_lab.base.names import LAYER_CHECKPOINTS, llama_ladder
+from tests.ladders import llama_ladder
+from trlm_lab.base.names import LAYER_CHECKPOINTS
 from trlm_lab.base.records import Case
 from trlm_lab.bisection.dataflow import READERS, depends, last_proof
 

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trlm_lab.base.names import ladder_rank, llama_ladder
+from tests.ladders import llama_ladder
+from trlm_lab.base.names import ladder_rank
 from trlm_lab.bisection.search import bisect_case, first_true, marker
 
 

@@ -1,10 +1,11 @@
-"""In Chromium too, models of other families than llama have the reference's bits."""
+"""In Chromium too, models of every family have the reference's bits; one browser for all."""
 
 from pathlib import Path
 
 import pytest
 
 from tests.backends.exact_cases import CASE, ODD_CASE
+from tests.backends.tiny_families import FAMILIES
 from tests.backends.tiny_slm import tiny_config, tiny_weights, write_slm
 from trlm_lab.backends.browser import ChromiumRunner
 from trlm_lab.backends.reference import ReferenceRunner
@@ -17,9 +18,11 @@ from trlm_lab.errors import AllKeysMaskedError
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
-@pytest.mark.parametrize(
-    ("family", "quant"), [("gemma2", "q8_r128"), ("gpt2", "f32"), ("phi3", "q8_r128")]
-)
+#: Every other family quantized, so that both forms of a matrix are read.
+QUANT = {family: ("q8_r128", "f32")[i % 2] for i, family in enumerate(FAMILIES)}
+
+
+@pytest.mark.parametrize(("family", "quant"), QUANT.items())
 def test_every_checkpoint_has_the_bits_of_the_reference(
     chromium: ChromiumRunner, tmp_path: Path, family: str, quant: str
 ) -> None:

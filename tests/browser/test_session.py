@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.ladders import llama_ladder
 from trlm_lab.backends.browser import ChromiumRunner, ChromiumSession
 from trlm_lab.backends.browser import session as session_module
 from trlm_lab.backends.reference import ReferenceRunner
 from trlm_lab.base.bits import same_bits
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.interfaces import Subject
-from trlm_lab.base.names import llama_ladder
 from trlm_lab.base.records import ArrayDigest, Case
 from trlm_lab.errors import (
     AllKeysMaskedError,

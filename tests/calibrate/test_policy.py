@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trlm_lab.base import canon
-from trlm_lab.base.records import Case, TolerancePolicy
+from trlm_lab.base.records import Case, PolicyEntry, TolerancePolicy
 from trlm_lab.calibrate import (
     Floor,
     NoiseFloors,
+    OwnDrift,
     calibration_key,
     check_disjoint,
     freeze,
@@ -25,6 +26,7 @@ from trlm_lab.errors import (
     PolicyFactorError,
     PolicyFileError,
     PolicyFrozenError,
+    RecordError,
 )
 
 CASE = Case("a", (1, 2, 3))
@@ -188,3 +190,27 @@ def test_POLICY_FILE_of_unknown_identity(tmp_path):
         load_policy(path)
     with pytest.raises(PolicyFileError, match="json"):
         freeze(made(0.25), tmp_path / "p.json")
+
+
+def test_no_floor_is_below_what_the_oracle_moves_by_itself():
+    own = OwnDrift("ab" * 32, {"layers.0.attn_probs": 0.5, "layers.1.attn_probs": 0.125})
+    policy = made(0.25, 0.25, 0.25, own_drift=own)
+    assert [(e.floor, e.drift) for e in policy.entries] == [(0.5, 0.5), (0.25, 0.125), (0.25, 0.0)]
+    assert [e.limit for e in policy.entries] == [2.0, 1.0, 1.0]
+    assert policy.entries[0].reason.startswith("4 x the oracle's own drift, above max|oracle")
+    assert policy.entries[1].reason == made(0.25, 0.25).entries[1].reason
+    assert TolerancePolicy.from_map(policy.to_map()) == policy
+    assert policy.to_map()["schema"] == "trlm.tolerance.v2"
+    assert made(0.25).to_map()["schema"] == "trlm.tolerance.v1"
+
+
+def test_a_drift_without_its_record_and_one_above_its_floor_are_refused():
+    own = OwnDrift("ab" * 32, {})
+    row = made(0.25, own_drift=own).to_map()
+    del row["drift_id"]
+    with pytest.raises(RecordError):
+        TolerancePolicy.from_map(row)
+    with pytest.raises(RecordError, match="go together"):
+        TolerancePolicy.from_map({**row, "schema": "trlm.tolerance.v1"})
+    with pytest.raises(RecordError, match=r"drift is 0\.5"):
+        PolicyEntry("logits", 0.25, 1.0, "r", 0.0, 0.5)

@@ -140,3 +140,24 @@ def test_long_cases_are_planned_with_picked_squares(small_described: Described) 
     assert planned_bytes(config, long, Keeping(all_squares=True)) - picked > 3 * 4 * 2048**2
     with pytest.raises(UsageError, match="of 6 and 2048"):
         planned_bytes(config, long, Keeping(pick=Pick((6,), (0,))))
+
+
+def test_a_dtype_is_what_the_trace_says(
+    small_source: Source,
+    whole: Path,
+    board: Board,
+    tmp_path: Path,
+    capsys: Capture,
+) -> None:
+    out, root = tmp_path / "half.zarr", str(small_source.root)
+    asked = ["capture", "--model", root, "--cases", str(cases_file(tmp_path)), "--out", str(out)]
+    row = document(capsys, [*asked, "--dtype", "bfloat16"], 0)
+    identity = TraceStore(out).identity
+    assert row["profile"] == identity.profile == "source-eager-bf16"
+    assert identity.details["dtype"] == "bfloat16"
+    values = TraceStore(out).read("a", "layers.1.output")
+    assert values.dtype == np.float32
+    assert not (values.view(np.uint32) & 0xFFFF).any()
+    assert (TraceStore(whole).read("a", "layers.1.output").view(np.uint32) & 0xFFFF).any()
+    assert document(capsys, asked, 3)["error"]["code"] == "TRACE_SUBJECT"
+    assert document(capsys, [*asked, "--dtype", "int8"], 2)["error"]["code"] == "UNKNOWN_NAME"

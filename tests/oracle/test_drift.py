@@ -12,7 +12,7 @@ import pytest
 from trlm_lab.base import canon
 from trlm_lab.base.model_parts import ladder_of
 from trlm_lab.base.records import Case
-from trlm_lab.errors import CaptureError
+from trlm_lab.errors import CaptureError, OracleUnsteadyError, RecordError
 from trlm_lab.oracle import effective_config, source_defaults
 from trlm_lab.oracle.drift import CONDITIONS, Condition, OracleDrift, measure_drift
 from trlm_lab.oracle.drift import measure as measure_module
@@ -49,7 +49,21 @@ def test_the_same_run_gives_the_same_bits(drift: OracleDrift) -> None:
     again = next(s for s in drift.standings if s.name == "again")
     moved = replace(again.spread[3], differing=1, max_ulp=1)
     wrong = replace(again, spread=(*again.spread[:3], moved, *again.spread[4:]))
-    assert not replace(drift, standings=(wrong,)).repeats
+    other = replace(drift, standings=(wrong,))
+    assert not other.repeats
+    drift.require_steady()
+    with pytest.raises(OracleUnsteadyError, match="1 elements differ"):
+        other.require_steady()
+
+
+def test_the_record_reads_back(drift: OracleDrift) -> None:
+    assert OracleDrift.from_map(drift.to_map()) == drift
+    assert drift.moved()["logits"] == max(
+        row.max_abs for s in drift.standings for row in s.spread if row.checkpoint == "logits"
+    )
+    for broken in ({}, {**drift.to_map(), "conditions": [{"name": "x"}]}):
+        with pytest.raises(RecordError):
+            OracleDrift.from_map(broken)
 
 
 def test_a_condition_that_the_source_refuses_is_listed_with_its_reason(drift: OracleDrift) -> None:

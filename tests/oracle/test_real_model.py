@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.ladders import llama_ladder
 from trlm_lab.base.interfaces import Subject
-from trlm_lab.base.names import llama_ladder
 from trlm_lab.base.records import Case
 from trlm_lab.oracle import TorchRunner, capture_is_faithful, source_defaults
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.ladders import llama_ladder
 from trlm_lab.base.interfaces import Runner, Session, Subject
-from trlm_lab.base.names import llama_ladder, parse_checkpoint
+from trlm_lab.base.names import parse_checkpoint
 from trlm_lab.base.records import Case
 from trlm_lab.errors import (
     AllKeysMaskedError,

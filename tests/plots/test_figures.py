@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.ladders import llama_ladder
 from trlm_lab import plots
-from trlm_lab.base.names import llama_ladder
 from trlm_lab.base.records import (
     CaseComparison,
     CheckpointComparison,

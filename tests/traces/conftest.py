@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trlm_lab.base.names import llama_ladder, parse_checkpoint
+from tests.ladders import llama_ladder
+from trlm_lab.base.names import parse_checkpoint
 from trlm_lab.base.records import Case, EngineIdentity, Observation
 from trlm_lab.traces import TraceWriter
 

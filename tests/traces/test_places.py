@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from trlm_lab.base.names import llama_ladder
+from tests.ladders import llama_ladder
 from trlm_lab.errors import ObservationError
 from trlm_lab.traces.places import Place, place_of, trace_order
 

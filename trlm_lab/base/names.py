@@ -65,13 +65,6 @@ CHECKPOINT_AXES: dict[str, tuple[str, ...]] = {
     "logits": ("T", "V"),
 }
 
-#: Checkpoints that every llama-family engine exposes, per layer.
-LLAMA_LAYER_CHECKPOINTS: tuple[str, ...] = tuple(
-    name
-    for name in LAYER_CHECKPOINTS
-    if name not in {"q_norm", "k_norm", "post_attn_norm", "post_mlp_norm"}
-)
-
 #: Boundaries before the first checkpoint and after the logits.
 BOUNDARIES_BEFORE: tuple[str, ...] = ("source", "artifact", "prompt_bytes", "prompt_ids")
 BOUNDARIES_AFTER: tuple[str, ...] = ("filter", "prng", "token", "decode", "stop")
@@ -129,12 +122,6 @@ def ladder_rank(name: str) -> tuple[int, int, int]:
 def in_ladder_order(names: Iterable[str]) -> list[str]:
     """The names sorted by the ladder."""
     return sorted(names, key=ladder_rank)
-
-
-def llama_ladder(layers: int) -> list[str]:
-    """Every checkpoint of a llama-family model with `layers` layers, in order."""
-    inner = [layer_checkpoint(i, op) for i in range(layers) for op in LLAMA_LAYER_CHECKPOINTS]
-    return ["embedding", *inner, "final_norm", "logits"]
 
 
 def is_checkpoint(name: str) -> bool:

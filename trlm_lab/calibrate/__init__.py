@@ -9,13 +9,14 @@ from trlm_lab.calibrate.floor import (
     trace_stream,
 )
 from trlm_lab.calibrate.freeze import freeze, load_policy
-from trlm_lab.calibrate.policy import SAFETY_FACTOR, make_policy
+from trlm_lab.calibrate.policy import SAFETY_FACTOR, OwnDrift, make_policy
 
 __all__ = [
     "SAFETY_FACTOR",
     "Floor",
     "FloorMeter",
     "NoiseFloors",
+    "OwnDrift",
     "calibration_key",
     "check_disjoint",
     "checkpoint_floor",

@@ -223,6 +223,7 @@ from trlm_lab.errors.oracle import (
     OpinionScaleError,
     OracleMissingError,
     OracleModelError,
+    OracleUnsteadyError,
 )
 from trlm_lab.errors.pack import (
     LedgerFileError,
@@ -573,6 +574,7 @@ __all__ = [
     "OpinionScaleError",
     "OracleMissingError",
     "OracleModelError",
+    "OracleUnsteadyError",
     "OutputIsInputError",
     "OutputNotPlainError",
     "PackDtypeError",

@@ -43,3 +43,11 @@ class OpinionScaleError(Refused):
     code = "OPINION_SCALE"
     rule = "the logits have an RMS of {rms:.3g}; a third opinion is judged from {least:g} on"
     fix = "leave the case out, or scale the last norm of the model"
+
+
+class OracleUnsteadyError(ClaimFailed):
+    """The same run of the source, with the same settings, gave other bits."""
+
+    code = "ORACLE_UNSTEADY"
+    rule = "{differing} elements differ between two runs of the same case with the same settings"
+    fix = "judge nothing by this machine's oracle; look for broken memory, or report the versions"

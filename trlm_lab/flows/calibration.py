@@ -17,6 +17,7 @@ from trlm_lab.calibrate import (
 )
 from trlm_lab.flows.execution import Ran
 from trlm_lab.flows.identity import package_sha256
+from trlm_lab.flows.own_drift import MeasuredDrift
 from trlm_lab.flows.policy_versions import Versioned, freeze_version
 from trlm_lab.flows.workspace import Workspace
 
@@ -39,8 +40,11 @@ def calibrate_limits(
     subject: Subject,
     calibration: CaseSuite,
     judged: CaseSuite,
+    drift: MeasuredDrift,
 ) -> Calibrated:
     """Measure the noise of oracle and profile against float64, and freeze four times it.
+
+    `drift` is how far the oracle was measured to move by itself; no floor is below it.
 
     Raises:
         CalibrationOverlapError: a judged case is also a calibration case.
@@ -52,11 +56,12 @@ def calibrate_limits(
         "suite": calibration.digest,
         "package": package_sha256(),
         "factor": SAFETY_FACTOR,
+        "drift": drift.record.record_id,
     }
     row = ws.once(
         f"limits-{label}",
         inputs,
-        lambda: _measure(ws, label, oracle, subject, calibration).to_map(),
+        lambda: _measure(ws, label, oracle, subject, calibration, drift).to_map(),
     )
     measured = TolerancePolicy.from_map(row)
     check_disjoint(measured, judged.cases)
@@ -71,7 +76,7 @@ def calibrate_limits(
             "policy_blob": ws.store.put_value(policy.to_map()),
             **versioned.facts(),
         },
-        [oracle.node, *_superseded(ws, versioned)],
+        [oracle.node, drift.node, *_superseded(ws, versioned)],
     )
     return Calibrated(policy, node)
 
@@ -90,7 +95,12 @@ def _superseded(ws: Workspace, versioned: Versioned) -> list[str]:
 
 
 def _measure(
-    ws: Workspace, label: str, oracle: Ran, subject: Subject, suite: CaseSuite
+    ws: Workspace,
+    label: str,
+    oracle: Ran,
+    subject: Subject,
+    suite: CaseSuite,
+    drift: MeasuredDrift,
 ) -> TolerancePolicy:
     floors, reference_id = measure_floors(ws, oracle.stored_view, subject, suite, label)
     return make_policy(
@@ -98,6 +108,7 @@ def _measure(
         name=f"torch-f32-{label}",
         oracle_id=oracle.record.trace_id,
         reference_id=reference_id,
+        own_drift=drift.own,
     )
 
 

@@ -29,15 +29,18 @@ def capture_oracle(
     board: Board,
     *,
     threads: int,
+    dtype: str = "float32",
     keeping: Keeping = Keeping(),  # noqa: B008 - frozen
     reviewed: Reviewed = NOTHING,
 ) -> TraceRecord:
     """Run the oracle over a model directory into a trace directory.
 
     Cases that are there and hold what is wished for are kept; those that hold less run again, and
-    must give what is there.
+    must give what is there. `dtype` is that of weights and activations (a key of the oracle's
+    `PROFILES`); a trace holds float32 whatever it is, and its engine says which.
 
     Raises:
+        UnknownNameError: no such dtype.
         Refused: the model breaks a rule of sources; nothing was written.
         TraceSubjectError: the directory holds the trace of another model or configuration.
         TraceChangedError: a case that ran again gave other values.
@@ -46,12 +49,12 @@ def capture_oracle(
     """
     from trlm_lab.oracle import TorchRunner
 
+    torch = TorchRunner(threads=threads, dtype=dtype)
     with tempfile.TemporaryDirectory() as scratch:
         ws = reviewed_workspace(Path(scratch), board, reviewed)
         source, described = admit_source(ws, f"dir:{model}")
     require_fit(suite, described.config)
     ids = {"config": described.config.config_id, "snapshot": source.snapshot.snapshot_id}
-    torch = TorchRunner(threads=threads)
     with (
         board.meter(f"torch on {suite.name}", suite.tokens, "tokens") as meter,
         torch.open(Subject(model_dir=source.root, ids=ids)) as session,
@@ -59,7 +62,7 @@ def capture_oracle(
         identity = probed(torch, session.identity)
         writer = TraceWriter(out, identity, dict(ids), keeping=keeping, verify_kept=True)
         due = [case for case in suite.cases if writer.kept(case) is None]
-        _require_space(board, out, planned_bytes(described.config, due, keeping))
+        require_space(board, out, planned_bytes(described.config, due, keeping))
         meter.advance(suite.tokens - sum(len(case.token_ids) for case in due))
         for case in due:
             writer.write_case(case, partial(session.observe, case))
@@ -87,7 +90,7 @@ def _case_bytes(config: EffectiveConfig, tokens: int, keeping: Keeping) -> int:
     return total
 
 
-def _require_space(board: Board, out: Path, needed: int) -> None:
+def require_space(board: Board, out: Path, needed: int) -> None:
     """Say how much is to be stored and what is free; raise TraceSpaceError where it is less."""
     place = next(p for p in (out, *out.resolve().parents) if p.exists())
     free = shutil.disk_usage(place).free

@@ -32,11 +32,11 @@ from trlm_lab.flows.conditioning import Conditioning
 from trlm_lab.flows.engines import needs_model_dir, runner
 from trlm_lab.flows.packing import oracle_model_dir, pack_artifact
 from trlm_lab.flows.progress import Board
+from trlm_lab.flows.recording import record
 from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
 from trlm_lab.flows.reviewed_source import reviewed_workspace
-from trlm_lab.flows.trial import oracle_and_policy, record
+from trlm_lab.flows.trial import oracle_and_policy
 from trlm_lab.flows.workspace import Workspace
-from trlm_lab.traces import MemoryTrace
 
 #: Engines that must not be flagged.
 SOUND_ENGINES = (
@@ -93,7 +93,7 @@ class Bench:
         """Judge a trace of the suite."""
         return self.third.bisect(trace, self.policy, hidden=hidden)
 
-    def run(self, engine: str) -> MemoryTrace:
+    def run(self, engine: str) -> TraceView:
         """The trace of an engine on the suite."""
         subject = self.subjects[needs_model_dir(engine)]
         return record(runner(engine), subject, self.suite, Board(quiet=True))

@@ -15,6 +15,7 @@ _GROUNDS = {
     "oracle_id": "another oracle run",
     "calibration_suite": "other calibration cases",
     "factor": "another factor",
+    "drift_id": "another measurement of the oracle's own drift",
 }
 
 

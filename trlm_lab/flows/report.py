@@ -14,6 +14,7 @@ from trlm_lab.flows import report_identity as identity
 from trlm_lab.flows.custody_tables import drift_rows, hub_rows, observation_stores
 from trlm_lab.flows.observation import observe
 from trlm_lab.flows.opinion_distance import PEER, run_opinions
+from trlm_lab.flows.oracle_drift import drift_rows as condition_rows
 from trlm_lab.flows.report_figures import figure_rows
 from trlm_lab.flows.reviewed_files import FOLDER
 from trlm_lab.flows.source_tables import conflict_rows
@@ -106,6 +107,11 @@ def _evidence(run: Run, rows: list[Claim], promotion: str) -> dict[str, Any]:
         "logits": logit_rows(run.judged),
         "opinions": run_opinions(run) if PEER in run.plan.bounded else [],
         "worst": worst,
+        "own_drift": [
+            {"artifact": label, **row}
+            for label, measured in run.drift.items()
+            for row in condition_rows(measured.record)
+        ],
         "figures": figure_rows(run.ws.figures, run.source.on_grid),
     }
 

@@ -18,6 +18,7 @@ from trlm_lab.flows.engines import runner
 from trlm_lab.flows.execution import Failed, Ran, Task, run_task, run_tasks
 from trlm_lab.flows.identity import package_sha256
 from trlm_lab.flows.judgement import Exactness, Judged, exactness, judge
+from trlm_lab.flows.own_drift import MeasuredDrift, measured_drift
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.planted import Planted, plant
 from trlm_lab.flows.progress import Board
@@ -65,11 +66,32 @@ class Run(RunInputs):
         )
 
     @cached_property
+    def calibration_runs(self) -> dict[str, Ran]:
+        """The torch oracle on the calibration cases, by artifact."""
+        return {
+            label: run_task(self.ws, self._oracle_task(label, self.calibration_suite))
+            for label in self.plan.artifacts
+        }
+
+    @cached_property
+    def drift(self) -> dict[str, MeasuredDrift]:
+        """How far the oracle moves by itself, by artifact.
+
+        Raises:
+            OracleUnsteadyError: the same run gave other bits; then nothing can be judged by it.
+        """
+        return {
+            label: measured_drift(
+                self.ws, label, oracle, self.model_dirs[label], self.calibration_suite
+            )
+            for label, oracle in self.calibration_runs.items()
+        }
+
+    @cached_property
     def limits(self) -> dict[str, Calibrated]:
         """The frozen policy of each artifact, made from the calibration cases alone."""
         made = {}
-        for label in self.plan.artifacts:
-            oracle = run_task(self.ws, self._oracle_task(label, self.calibration_suite))
+        for label, oracle in self.calibration_runs.items():
             made[label] = calibrate_limits(
                 self.ws,
                 label,
@@ -77,6 +99,7 @@ class Run(RunInputs):
                 self.subject("reference", label),
                 self.calibration_suite,
                 self.judged_suite,
+                self.drift[label],
             )
         return made
 

@@ -155,6 +155,7 @@ def _taken(
     capture_oracle(
         model, CaseSuite("what is asked for", tuple(map(store.case, cases))), path, board,
         threads=int(store.identity.details["threads"]),
+        dtype=str(store.identity.details["dtype"]),
         keeping=Keeping(statistics=first, whole=names), reviewed=reviewed,
     )  # fmt: skip
     return True

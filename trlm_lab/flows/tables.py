@@ -130,7 +130,9 @@ def _long(item: Any) -> bool:
 
 
 def limit_rows(policy: TolerancePolicy) -> list[dict[str, Any]]:
-    """Largest oracle noise, profile error and limit of each operator over the layers."""
+    """Largest oracle noise, profile error and limit of each operator over the layers; the oracle's
+    own drift where the policy holds it, which the noise is never below.
+    """
     groups: dict[str, list[PolicyEntry]] = {}
     for entry in policy.entries:
         groups.setdefault(parse_checkpoint(entry.checkpoint).op, []).append(entry)
@@ -139,6 +141,7 @@ def limit_rows(policy: TolerancePolicy) -> list[dict[str, Any]]:
         {
             "operator": op,
             "oracle noise, most": max(e.floor for e in groups[op]),
+            **_drift_column(groups[op]),
             "profile error, most": max(e.algorithm for e in groups[op]),
             "limit, least": min(e.limit for e in groups[op]),
             "limit, most": max(e.limit for e in groups[op]),
@@ -146,6 +149,11 @@ def limit_rows(policy: TolerancePolicy) -> list[dict[str, Any]]:
         for op in order
         if op in groups
     ]
+
+
+def _drift_column(entries: list[PolicyEntry]) -> dict[str, float]:
+    measured = [e.drift for e in entries if e.drift is not None]
+    return {"own drift, most": max(measured)} if measured else {}
 
 
 def logit_rows(judged: Mapping[tuple[str, str], Judged]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from trlm_lab.base.interfaces import Runner, Subject
+from trlm_lab.base.interfaces import Subject, TraceView
 from trlm_lab.base.records import (
     FAULTS,
     CaseSuite,
@@ -23,15 +23,15 @@ from trlm_lab.cases import random_cases, require_fit
 from trlm_lab.errors import TrlmError, UsageError
 from trlm_lab.flows.acquisition import admit_source
 from trlm_lab.flows.calibration import measure_floors
+from trlm_lab.flows.capture import planned_bytes, require_space
 from trlm_lab.flows.conditioning import Conditioning
 from trlm_lab.flows.engines import needs_model_dir, runner
-from trlm_lab.flows.execution import prepare
 from trlm_lab.flows.packing import oracle_model_dir, pack_artifact
 from trlm_lab.flows.progress import Board
+from trlm_lab.flows.recording import WHOLE, record
 from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
 from trlm_lab.flows.reviewed_source import reviewed_workspace
 from trlm_lab.flows.workspace import Workspace
-from trlm_lab.traces import MemoryTrace
 
 #: Lengths of calibration cases stay in this range whatever the judged cases are.
 SHORTEST, LONGEST = 8, 128
@@ -69,7 +69,10 @@ def bisect_model(
 ) -> Trial:
     """Judge `backend` on `model` over `suite`; errors of the backend become the verdict.
 
+    The arrays lie below `out`, and memory holds those of one checkpoint at a time.
+
     Raises:
+        TraceSpaceError: the disk does not hold the arrays of oracle and candidate.
         Refused: the model or the cases break a rule; the runtime was not started.
         UsageError: the engine's name asks for what this model does not have.
     """
@@ -81,14 +84,19 @@ def bisect_model(
     model_dir = oracle_model_dir(ws, source, packed)
     ids = {"snapshot": source.snapshot.snapshot_id, "config": described.config.config_id}
     artifact = None if needs_model_dir(backend) else packed.artifact.path
+    kept = ws.out / "trial"
+    require_space(board, ws.out, 2 * planned_bytes(described.config, suite.cases, WHOLE))
     refused: dict[str, TrlmError] = {}
     try:
-        trace = record(candidate, Subject(artifact, model_dir, ids), suite, board, refused)
+        subject = Subject(artifact, model_dir, ids)
+        trace = record(candidate, subject, suite, board, refused, out=kept / "candidate")
     except UsageError:
         raise
     except TrlmError as error:
         return Trial(Mismatch(outcome_of_error(error.code), note=error.text), None)
-    oracle, policy = oracle_and_policy(ws, model_dir, packed.artifact.path, described.config, suite)
+    oracle, policy = oracle_and_policy(
+        ws, model_dir, packed.artifact.path, described.config, suite, kept
+    )
     third = Conditioning(ws, quant, oracle, Subject(artifact=packed.artifact.path, ids=ids), suite)
     found = third.bisect(trace, policy, cases=list(trace.case_ids()))
     return Trial(_with_refusals(found, refused), policy)
@@ -104,15 +112,22 @@ def _with_refusals(found: Mismatch, refused: dict[str, TrlmError]) -> Mismatch:
 
 
 def oracle_and_policy(
-    ws: Workspace, model_dir: Path, artifact: Path, config: EffectiveConfig, suite: CaseSuite
-) -> tuple[MemoryTrace, TolerancePolicy]:
+    ws: Workspace,
+    model_dir: Path,
+    artifact: Path,
+    config: EffectiveConfig,
+    suite: CaseSuite,
+    kept: Path | None = None,
+) -> tuple[TraceView, TolerancePolicy]:
     """The torch oracle on the judged cases, and limits frozen from calibration cases before.
 
-    `artifact` holds the same weights as `model_dir`; the float64 reference reads it.
+    `artifact` holds the same weights as `model_dir`; the float64 reference reads it. The arrays
+    lie in the directory `kept`, or in memory.
     """
     torch, subject = runner("torch"), Subject(model_dir=model_dir, ids={})
     calibration = calibration_for(suite, config)
-    noisy = record(torch, subject, calibration, ws.board)
+    places = {name: kept and kept / name for name in ("calibration", "oracle")}
+    noisy = record(torch, subject, calibration, ws.board, out=places["calibration"])
     floors, reference_id = measure_floors(
         ws, noisy, Subject(artifact=artifact), calibration, "calibration"
     )
@@ -123,33 +138,4 @@ def oracle_and_policy(
         reference_id=reference_id,
         judged=suite.cases,
     )
-    return record(torch, subject, suite, ws.board), policy
-
-
-def record(
-    engine: Runner,
-    subject: Subject,
-    suite: CaseSuite,
-    board: Board,
-    refused: dict[str, TrlmError] | None = None,
-) -> MemoryTrace:
-    """Run a suite in an engine and keep its observations in memory.
-
-    With `refused`, errors of single cases are collected there and the other cases still run;
-    where every case fails the last error is raised.
-    """
-    with (
-        board.meter(f"{engine.name} on {suite.name}", suite.tokens, "tokens") as meter,
-        engine.open(subject) as session,
-    ):
-        prepare(session, suite.cases)
-        trace = MemoryTrace(session.identity, dict(subject.ids or {}))
-        for case in suite.cases:
-            try:
-                trace.write_case(case, session.run(case))
-            except TrlmError as error:
-                if refused is None or len(refused) + 1 == len(suite.cases):
-                    raise
-                refused[case.case_id] = error
-            meter.advance(len(case.token_ids))
-    return trace
+    return record(torch, subject, suite, ws.board, out=places["oracle"]), policy

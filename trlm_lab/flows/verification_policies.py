@@ -9,6 +9,7 @@ from trlm_lab.base.records import CaseSuite, PolicyEntry, TolerancePolicy
 from trlm_lab.calibrate import SAFETY_FACTOR, calibration_key, load_policy
 from trlm_lab.errors import TrlmError
 from trlm_lab.flows.verification_dossier import Dossier
+from trlm_lab.oracle.drift import OracleDrift
 
 #: How `calibrate.make_policy` marks a limit that a declared ceiling holds down.
 CEILING = "; held at the ceiling "
@@ -25,6 +26,7 @@ def check_policy(dossier: Dossier, node_id: str) -> None:
         if problem:
             dossier.fail("POLICY_LIMIT", node_id, problem, entry.checkpoint)
     _check_grounds(dossier, node_id, policy)
+    _check_drift(dossier, node_id, policy)
 
 
 def _limit_problem(entry: PolicyEntry, factor: float) -> str:
@@ -61,6 +63,37 @@ def _check_grounds(dossier: Dossier, node_id: str, policy: TolerancePolicy) -> N
         if f" over {elements[entry.checkpoint]} elements of {len(cases)} " not in entry.reason:
             detail = "the reason states another number of elements or cases than were run"
             dossier.fail("POLICY_GROUNDS", node_id, detail, entry.checkpoint)
+
+
+def _check_drift(dossier: Dossier, node_id: str, policy: TolerancePolicy) -> None:
+    """The drift in every entry is that of the record below the policy, of a calibration case."""
+    graph = dossier.graph
+    nodes = graph.children(node_id, "observation")
+    if not policy.drift_id and not nodes:
+        return
+    if len(nodes) != 1 or graph.node(nodes[0]).metadata.get("drift_id") != policy.drift_id:
+        detail = "the policy and its observation of the oracle's own drift name different records"
+        dossier.fail("POLICY_DRIFT", node_id, detail)
+        return
+    record = OracleDrift.from_map(graph.value(nodes[0], "drift_blob"))
+    cases = {case.digest for case in graph.suite(graph.child(node_id, "oracle_run"))}
+    facts = graph.node(nodes[0]).metadata
+    for holds, detail in (
+        (record.record_id == policy.drift_id, "the record has another id"),
+        (record.repeats and facts["repeats"], "the oracle does not repeat itself"),
+        (set(record.cases) <= cases, "a case of the record is no calibration case"),
+        (
+            graph.child(nodes[0], "oracle_run") == graph.child(node_id, "oracle_run"),
+            "the record is of another oracle run",
+        ),
+    ):
+        if not holds:
+            dossier.fail("POLICY_DRIFT", node_id, detail)
+    moved = record.moved()
+    for entry in policy.entries:
+        if entry.drift != moved.get(entry.checkpoint, 0.0):
+            detail = f"the drift {entry.drift!r} is not the one that was measured"
+            dossier.fail("POLICY_DRIFT", node_id, detail, entry.checkpoint)
 
 
 def check_policy_files(dossier: Dossier) -> None:

@@ -42,6 +42,7 @@ FIXES: Final[dict[str, str]] = {
     # policies
     "POLICY_FACTOR": "calibrate again with the declared factor",
     "POLICY_LIMIT": _FORGED,
+    "POLICY_DRIFT": _FORGED,
     "POLICY_GROUNDS": _FORGED,
     "POLICY_UNSPOKEN": "remove the file, or run again: no receipt rests on this policy",
     # comparisons

@@ -90,6 +90,8 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
     "observation": (
         Shape({"outcome": "outcome", "failure_blob": BLOB}, "artifact"),
         Shape({"time_blob": BLOB}),
+        # How far the oracle of a calibration run moves by itself.
+        Shape({"drift_id": ID, "repeats": "flag", "drift_blob": BLOB}, "oracle_run"),
     ),
     "drift": (
         Shape(
@@ -193,7 +195,7 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
         Shape({"probe": "text", "refusal_blob": BLOB}, "tokenizer_profile"),
     ),
     "tolerance_policy": (
-        Shape({"policy_id": ID, "policy_blob": BLOB}, "oracle_run"),
+        Shape({"policy_id": ID, "policy_blob": BLOB}, "oracle_run observation?"),
         Shape(
             {
                 "policy_id": ID,
@@ -206,7 +208,7 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
                 "added": "count",
                 "removed": "count",
             },
-            "oracle_run tolerance_policy*",
+            "oracle_run observation? tolerance_policy*",
         ),
     ),
     "comparison": (

@@ -63,6 +63,10 @@ def calibrate(
     cases: Cases,
     out: Annotated[Path, typer.Option(help="Policy to write (.cbor; a .json twin beside it).")],
     reviewed: Reviewed,
+    drift: Annotated[
+        Path | None,
+        typer.Option(help="Record of `trlm oracle drift`; no floor is below what it moved."),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Measure the oracle's noise floor on calibration cases and freeze four times it."""
@@ -72,7 +76,7 @@ def calibrate(
 
     require_output(out, Path(cases))
     with Board() as board:
-        policy = calibrate_model(model, cases, out, board, reviewed)
+        policy = calibrate_model(model, cases, out, board, reviewed, drift=drift)
     if json:
         emit_json({"policy_id": policy.policy_id, **policy.to_map()})
     else:

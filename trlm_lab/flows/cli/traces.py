@@ -31,6 +31,9 @@ def capture(
     out: Annotated[Path, typer.Option(help="Trace directory to write; complete cases are kept.")],
     reviewed: Reviewed,
     threads: int = 2,
+    dtype: Annotated[
+        str, typer.Option(help="Of weights and activations: `float32`, `bfloat16`, `float16`.")
+    ] = "float32",
     statistics: Annotated[
         bool, typer.Option("--statistics", help="Thirteen figures of each checkpoint, no arrays.")
     ] = False,
@@ -64,9 +67,10 @@ def capture(
     with Board() as board:
         record = capture_oracle(
             model, suite_of(cases), out, board,
-            threads=threads, keeping=keeping, reviewed=reviewed,
+            threads=threads, dtype=dtype, keeping=keeping, reviewed=reviewed,
         )  # fmt: skip
     row = {"trace_id": record.trace_id, "path": str(out), "cases": len(record.cases)}
+    row |= {"profile": record.engine.profile}
     emit_json(row) if json else emit_table([row])
     return 0
 

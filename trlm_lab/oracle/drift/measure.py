@@ -46,7 +46,7 @@ def measure_drift(
     return OracleDrift(
         environment=environment_record(BASELINE.threads),
         config_id=effective_config(source_defaults(model_dir)).config_id,
-        weights=_weights_id(model_dir),
+        weights=weights_id(model_dir),
         cases=tuple(case.digest for case in given),
         standings=tuple(standings),
     )
@@ -98,7 +98,7 @@ def _unavailable(condition: Condition) -> str:
     return f"this machine's kernels end at {here}" if beyond else ""
 
 
-def _weights_id(model_dir: Path) -> str:
+def weights_id(model_dir: Path) -> str:
     """Content id of the weight files of a directory."""
     files = sorted(model_dir.glob("*.safetensors"))
     return canon.content_id([[file.name, file_sha256(file)] for file in files])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trlm_lab.base import canon
+from trlm_lab.errors import OracleUnsteadyError, RecordError
 from trlm_lab.metrics import differing_bits, max_abs_difference, max_ulp
 from trlm_lab.metrics.masks import MASKED_OPERATORS, masked_entries
 
@@ -61,6 +62,11 @@ class Standing:
         """The checkpoint that moved the farthest by its RMS."""
         return max(self.spread, key=lambda row: row.relative, default=None)
 
+    @classmethod
+    def from_map(cls, row: dict[str, Any]) -> Standing:
+        """Inverse of `to_map`."""
+        return cls(**{**row, "spread": tuple(Spread(**one) for one in row["spread"])})
+
     def to_map(self) -> dict[str, Any]:
         """Canonical map."""
         head = {"name": self.name, "what": self.what, "reason": self.reason}
@@ -98,6 +104,38 @@ class OracleDrift:
                 farthest[row.checkpoint] = max(farthest.get(row.checkpoint, 0.0), row.relative)
         return farthest
 
+    def moved(self) -> dict[str, float]:
+        """The farthest that each checkpoint moved under any condition, absolute."""
+        farthest: dict[str, float] = {}
+        for row in (row for standing in self.standings for row in standing.spread):
+            farthest[row.checkpoint] = max(farthest.get(row.checkpoint, 0.0), row.max_abs)
+        return farthest
+
+    def require_steady(self) -> None:
+        """Raise OracleUnsteadyError where the same run gave other bits."""
+        again = next(s for s in self.standings if s.name == "again")
+        odd = [row for row in again.spread if row.differing]
+        if odd:
+            raise OracleUnsteadyError(where=odd[0].checkpoint, differing=odd[0].differing)
+
+    @classmethod
+    def from_map(cls, row: dict[str, Any]) -> OracleDrift:
+        """Inverse of `to_map`.
+
+        Raises:
+            RecordError: the map is of another schema.
+        """
+        if not isinstance(row, dict) or row.get("schema") != SCHEMA:
+            raise RecordError(where="oracle drift", detail=f"its schema is not {SCHEMA}")
+        try:
+            standings = tuple(Standing.from_map(one) for one in row["conditions"])
+            return cls(
+                row["environment"], row["config_id"], row["weights"], tuple(row["cases"]), standings
+            )
+        except (KeyError, TypeError) as error:
+            detail = f"the map is no record: {type(error).__name__}: {error}"
+            raise RecordError(where="oracle drift", detail=detail) from error
+
     def to_map(self) -> dict[str, Any]:
         """Canonical map."""
         return {
@@ -118,7 +156,8 @@ def spread_of(checkpoint: str, baseline: NDArray[np.float32], moved: NDArray[np.
         return Spread(checkpoint, size, 0, 0, 0.0, 0.0)
     farthest = max_abs_difference(baseline, moved)
     rms = math.sqrt(float(np.mean(np.square(_visible(checkpoint, baseline), dtype=np.float64))))
-    relative = farthest / rms if rms else math.inf
+    # Where all of the baseline is zero the smallest normal number stands for its magnitude.
+    relative = farthest / (rms or float(np.finfo(np.float32).tiny))
     return Spread(checkpoint, size, differing, max_ulp(baseline, moved), farthest, relative)
 
 
