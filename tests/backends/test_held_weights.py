@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from trlm_lab.backends.held_weights import HeldRows, held_tensors
+from trlm_lab.backends.model_files import open_subject
 from trlm_lab.backends.reference import ReferenceRunner
 from trlm_lab.base.bits import same_bits
 from trlm_lab.base.interfaces import Subject
+from trlm_lab.base.model_parts import EMBEDDING, HEAD
 from trlm_lab.base.records import Case
 from trlm_lab.flows.packing import Packed
 
@@ -51,3 +53,13 @@ def test_rows_are_decoded_once() -> None:
     asked = source.asked
     assert held[:3].shape == (3, 2)
     assert source.asked == asked
+
+
+@pytest.mark.parametrize("quant", ["f32", "q8_r128"])
+def test_a_tied_head_is_the_embedding_itself(
+    small_artifacts: dict[str, Packed], quant: str
+) -> None:
+    """Of a large vocabulary it is most of the model, and would be held twice."""
+    subject = Subject(artifact=small_artifacts[quant].artifact.path)
+    tensors = open_subject(subject, None).tensors
+    assert tensors[HEAD] is tensors[EMBEDDING]

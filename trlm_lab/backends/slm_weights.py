@@ -76,10 +76,15 @@ def sparse_rows(tensor: SlmTensor) -> Sparse:
 def slm_tensors(slm: SlmFile) -> dict[str, RowBlocks]:
     """Every tensor of the model by name, with its residual; an alias shows its target's rows."""
     sparse = {t.residual_of: sparse_rows(t) for t in slm.tensors if t.residual_of}
+    made: dict[str, RowBlocks] = {}
     found: dict[str, RowBlocks] = {}
     for tensor in slm.tensors:
         if tensor.residual_of is not None:
             continue
-        rows, residual = rows_of(tensor), sparse.get(tensor.alias_of or tensor.name)
-        found[tensor.name] = rows if residual is None else WithResidual(rows, residual)
+        # One object for all names of a matrix: whoever holds its rows holds them once.
+        target = tensor.alias_of or tensor.name
+        if target not in made:
+            rows, residual = rows_of(tensor), sparse.get(target)
+            made[target] = rows if residual is None else WithResidual(rows, residual)
+        found[tensor.name] = made[target]
     return found
