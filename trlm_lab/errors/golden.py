@@ -235,6 +235,20 @@ class GoldenExportError(Refused):
     fix = "name a case, layers and identities that the trace has, and a new directory"
 
 
+class GoldenPolicyError(GoldenExportError):
+    """A trace of a profile that is not exact, and no policy to judge by."""
+
+    code = "GOLDEN_POLICY"
+    fix = "freeze one (`trlm calibrate`) and give it with --policy FILE"
+
+
+class GoldenSecretError(GoldenExportError):
+    """What a container would publish holds a secret; nothing is written."""
+
+    code = "GOLDEN_SECRET"
+    fix = "remove it at its source and capture again, or review it: --secret-exceptions FILE"
+
+
 class GoldenJudgeError(Refused):
     """A golden container that cannot judge this run."""
 

@@ -14,7 +14,12 @@ from trlm_lab.base import canon
 from trlm_lab.base.names import is_checkpoint, parse_checkpoint
 from trlm_lab.base.records import Case, EngineIdentity
 from trlm_lab.calibrate import load_policy
-from trlm_lab.errors import GoldenExportError, TraceCorruptError
+from trlm_lab.errors import (
+    GoldenExportError,
+    GoldenPolicyError,
+    GoldenSecretError,
+    TraceCorruptError,
+)
 from trlm_lab.flows.acquisition import Source, describe_source
 from trlm_lab.flows.model_templates import chosen_template, template_bytes
 from trlm_lab.flows.secret_exceptions import SecretExceptions
@@ -115,7 +120,7 @@ class Exporter:
         profile = self.engine.profile
         if profile not in EXACT_PROFILES:
             detail = f"the profile {profile} is not exact, so a frozen policy is needed"
-            raise GoldenExportError(where=self.engine.name, detail=detail)
+            raise GoldenPolicyError(where=self.engine.name, detail=detail)
         return exact_id(profile), f"exact {profile}"
 
     def export(self, out: Path, case_id: str, bounds: Bounds) -> Exported:
@@ -161,7 +166,7 @@ class Exporter:
         for found in scan_graph(self.ws.store, [node], known, self._clean):
             if not self.exceptions.reason(found):
                 detail = f"the secret scan finds {found.rule} ({found.hint})"
-                raise GoldenExportError(where=found.where, detail=detail)
+                raise GoldenSecretError(where=found.where, detail=detail)
 
     def _observations(
         self, case_id: str, bounds: Bounds, blobs: list[bytes]

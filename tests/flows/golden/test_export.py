@@ -14,6 +14,7 @@ from trlm_lab.base.interfaces import Subject
 from trlm_lab.base.records import CaseSuite, EngineIdentity
 from trlm_lab.errors import (
     GoldenExportError,
+    GoldenSecretError,
     TraceCorruptError,
 )
 from trlm_lab.flows.acquisition import Described, Source
@@ -146,7 +147,7 @@ def test_a_secret_is_not_published(artifact: Path, tmp_path: Path) -> None:
         suite = CaseSuite("s", (replace(SUITE.cases[0], **leak),))
         subject = Subject(artifact=artifact)
         leaky = captured(tmp_path / f"{where}.zarr", "reference", subject, suite)
-        with pytest.raises(GoldenExportError, match="the secret scan finds"):
+        with pytest.raises(GoldenSecretError, match="the secret scan finds"):
             export_golden(leaky, MODEL, tmp_path / "out", BOARD)
         assert not (tmp_path / "out").exists(), where
 
@@ -158,7 +159,7 @@ def test_a_reviewed_finding_is_no_secret(artifact: Path, tmp_path: Path) -> None
     form = {"schema": "trlm.secret_exceptions.v1", "exceptions": [row]}
     path = tmp_path / "exceptions.json"
     path.write_text(json.dumps(form))
-    with pytest.raises(GoldenExportError, match="E-mail Address"):
+    with pytest.raises(GoldenSecretError, match="E-mail Address"):
         export_golden(trace, MODEL, tmp_path / "out", BOARD)
     reviewed = Reviewed(secret_exceptions=path)
     assert export_golden(trace, MODEL, tmp_path / "out", BOARD, reviewed=reviewed)

@@ -13,8 +13,8 @@ from trlm_lab.base.records import Outcome
 from trlm_lab.calibrate import freeze
 from trlm_lab.errors import (
     GoldenBlobHashError,
-    GoldenExportError,
     GoldenJudgeError,
+    GoldenPolicyError,
     SubjectMissingError,
 )
 from trlm_lab.flows.acquisition import Described, Source
@@ -75,7 +75,7 @@ def test_the_oracle_and_its_policy(
     _, policy = oracle_and_policy(workspace, model, artifact, small_described.config, SUITE)
     freeze(policy, room / "policy.cbor")
     trace = captured(room / "torch.zarr", "torch", Subject(model_dir=model, ids={}))
-    with pytest.raises(GoldenExportError, match="a frozen policy is needed"):
+    with pytest.raises(GoldenPolicyError, match="a frozen policy is needed"):
         export_golden(trace, MODEL, room / "none", BOARD)
     export_golden(trace, MODEL, room / "oracle", BOARD, policy=room / "policy.cbor")
     store = ReceiptStore(room / "oracle" / "receipts")
