@@ -47,11 +47,12 @@ fn dequantize(form: Form, inputs: &[Array], outputs: &mut [Array]) -> Result<()>
     inputs[1].expect(Kind::F16, &[rows, form.groups(cols)], "scale")?;
     let (mut codes, mut stored) = (Vec::new(), Vec::new());
     reserve(&mut codes, cols.saturating_add(COLUMNS))?;
+    reserve(&mut stored, rows.saturating_mul(form.stride(cols)))?;
     for row in inputs[0].bytes.chunks_exact(cols) {
         codes.clear();
         codes.extend(row.iter().map(|&byte| byte as i8));
         codes.resize((cols + COLUMNS - 1) / COLUMNS * COLUMNS, 0);
-        pack_codes(form, &codes, &mut stored)?;
+        pack_codes(form, &codes, &mut stored);
     }
     let scales = &inputs[1].bytes;
     let matrix = Grouped { form, encoding: FP16, codes: &stored, scales, cols, residual: None };
@@ -114,7 +115,8 @@ pub fn pack_rows(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
     outputs[1].expect(Kind::U8, &[rows, form.groups(cols) * encoding.size()], "scales")?;
     let (codes, words) = quantized(&inputs[0], form, encoding)?;
     let (mut stored, mut scales) = (Vec::new(), Vec::new());
-    pack_codes(form, &codes, &mut stored)?;
+    reserve(&mut stored, outputs[0].bytes.len())?;
+    pack_codes(form, &codes, &mut stored);
     reserve(&mut scales, outputs[1].bytes.len())?;
     words.iter().for_each(|&word| encoding.store(word, &mut scales));
     outputs[0].bytes.copy_from_slice(&stored);

@@ -3,7 +3,6 @@
 use super::scales::Encoding;
 use super::sparse::Sparse;
 use super::{q4_g64::Q4, q5_g64::Q5, q6_g64::Q6, q8_r128::Q8};
-use crate::bytes::reserve;
 use crate::error::{ensure, Code, Error, Result};
 
 /// Columns that are packed together; a stored row holds a multiple of them.
@@ -247,10 +246,9 @@ pub(super) fn code_of(quotient: f32, q: f32) -> i8 {
     rounded.clamp(-q, q) as i8
 }
 
-/// Append whole units of codes as they are stored.
-pub fn pack_codes(form: Form, codes: &[i8], stored: &mut Vec<u8>) -> Result<()> {
+/// Append whole units of codes as they are stored; the caller has made room.
+pub fn pack_codes(form: Form, codes: &[i8], stored: &mut Vec<u8>) {
     with!(form, C => {
-        reserve(stored, codes.len() / COLUMNS * C::UNIT)?;
         let mut unit = [0; COLUMNS];
         for part in codes.chunks_exact(COLUMNS) {
             unit.copy_from_slice(part);
@@ -259,7 +257,6 @@ pub fn pack_codes(form: Form, codes: &[i8], stored: &mut Vec<u8>) -> Result<()> 
             C::pack(&unit, &mut stored[start..]);
         }
     });
-    Ok(())
 }
 
 #[cfg(test)]
@@ -274,7 +271,7 @@ mod tests {
             let q = i32::from(with!(form, C => C::Q));
             let codes: Vec<i8> = (0..192).map(|i| (i * 7 % (2 * q + 1) - q) as i8).collect();
             let mut stored = Vec::new();
-            pack_codes(form, &codes, &mut stored).unwrap();
+            pack_codes(form, &codes, &mut stored);
             assert_eq!(stored.len(), form.stride(192));
             let scales = vec![127; 3];
             let matrix = Grouped {
@@ -314,7 +311,7 @@ mod tests {
                 let mut codes = [0i8; 64];
                 codes[at] = code;
                 let mut stored = Vec::new();
-                pack_codes(form, &codes, &mut stored).unwrap();
+                pack_codes(form, &codes, &mut stored);
                 let scales = scale.to_le_bytes();
                 let encoding = Encoding::Fp16;
                 let residual = None;
