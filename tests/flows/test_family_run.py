@@ -50,6 +50,7 @@ def test_gpt2_from_a_directory_to_a_report(
     assert done.holds
     page = done.report.read_text(encoding="utf-8")
     assert "gpt2, 2 layers, hidden 48" in page
+    assert "Error against depth, quantized artifact" not in page
     assert "named at layers.1.attn_norm" in done.planted
     # The suites are the user's own, and say so.
     said = verify_directory(tmp_path / "run").findings
