@@ -117,7 +117,7 @@ def test_softcap_bits(kernels: Kernels, x: Array, cap: float) -> None:
     assert_same(kernels, "softcap", x, cap)
 
 
-@pytest.mark.parametrize("name", ["swiglu", "residual"])
+@pytest.mark.parametrize("name", ["swiglu", "geglu_tanh", "geglu_erf", "residual"])
 @given(pair=ODD.flatmap(lambda n: st.tuples(arrays(2, n), arrays(2, n))))
 def test_pair_bits(name: str, kernels: Kernels, pair: tuple[Array, Array]) -> None:
     assert_same(kernels, name, *pair)
@@ -127,6 +127,33 @@ def test_pair_bits(name: str, kernels: Kernels, pair: tuple[Array, Array]) -> No
 def test_rms_norm_bits(kernels: Kernels, data: st.DataObject, eps: float) -> None:
     x = data.draw(arrays(ODD, ODD))
     assert_same(kernels, "rms_norm", x, data.draw(arrays(x.shape[1])), eps)
+
+
+@given(data=st.data(), eps=st.sampled_from([0.0, 1e-12, 1e-5, 1.0, 1e-45]))
+def test_layer_norm_bits(kernels: Kernels, data: st.DataObject, eps: float) -> None:
+    x = data.draw(arrays(ODD, ODD))
+    weight, bias = data.draw(arrays(2, x.shape[1]))
+    assert_same(kernels, "layer_norm", x, weight, bias, eps)
+
+
+@given(data=st.data())
+def test_bias_and_position_bits(kernels: Kernels, data: st.DataObject) -> None:
+    x = data.draw(arrays(ODD, ODD))
+    assert_same(kernels, "add_bias", x, data.draw(arrays(x.shape[1])))
+    table = data.draw(arrays(ODD, x.shape[1]))
+    at = data.draw(hnp.arrays(np.int64, len(x), elements=st.integers(0, len(table) - 1)))
+    assert_same(kernels, "learned_positions", x, table, at)
+
+
+@given(x=arrays(ODD, ODD), scale=st.floats(-1e6, 1e6))
+def test_embedding_scale_bits(kernels: Kernels, x: Array, scale: float) -> None:
+    assert_same(kernels, "embedding_scale", x, scale)
+
+
+def test_a_position_beyond_the_table_is_refused(kernels: Kernels) -> None:
+    x, table = np.ones((1, 2), F32), np.ones((3, 2), F32)
+    with pytest.raises(RuntimeRefusedError, match="3 of 3 rows"):
+        kernels["learned_positions"](x, table, np.array([3]))
 
 
 def masks(*shape: int) -> st.SearchStrategy[Array]:

@@ -98,7 +98,7 @@ def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, 
         ("silu", ["--engine", "abacus"], 2, "UNKNOWN_NAME"),
         ("silu", ["--engine", "llama.cpp"], 4, "NOT_SUPPORTED"),
         ("silu", ["--engine", "native-scalar", "--profile", "lanes16-f32-v1"], 4, "NOT_SUPPORTED"),
-        ("layer_norm", ["--engine", "wasm-scalar@wasmtime"], 4, "NOT_SUPPORTED"),
+        ("log", ["--engine", "wasm-scalar@wasmtime"], 4, "NOT_SUPPORTED"),
         ("matmul", [], 3, "OPERATOR_INPUT"),
     ],
 )

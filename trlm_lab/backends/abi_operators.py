@@ -28,7 +28,7 @@ GROUPS = {"q8_r128": 128, "q6_g64": 64, "q5_g64": 64, "q4_g64": 64}
 KINDS = {"float32": 1, "float16": 2, "uint32": 3, "uint8": 4, "int8": 5}
 MAX_RANK = 3
 FLAT = ("silu", "gelu_tanh", "gelu_erf", "exp", "sin", "cos", "tanh", "erf")
-PAIRS = ("swiglu", "residual")
+PAIRS = ("swiglu", "geglu_tanh", "geglu_erf", "residual")
 
 
 class AbiOperators:
@@ -85,6 +85,22 @@ def _rows(runtime: AbiOperators, x: Array, weight: Array, eps: float) -> Array:
     return runtime.one("rms_norm", [rows, _f32(weight), _f32(eps)], rows.shape).reshape(x.shape)
 
 
+def _layer_norm(runtime: AbiOperators, x: Array, weight: Array, bias: Array, eps: float) -> Array:
+    rows = _f32(x.reshape(-1, x.shape[-1]))
+    operands = [rows, _f32(weight), _f32(bias), _f32(eps)]
+    return runtime.one("layer_norm", operands, rows.shape).reshape(x.shape)
+
+
+def _add_bias(runtime: AbiOperators, y: Array, bias: Array) -> Array:
+    rows = _f32(y.reshape(-1, y.shape[-1]))
+    return runtime.one("add_bias", [rows, _f32(bias)], rows.shape).reshape(y.shape)
+
+
+def _learned_positions(runtime: AbiOperators, x: Array, weight: Array, positions: Array) -> Array:
+    operands = [_f32(x), _f32(weight), positions.astype(np.uint32)]
+    return runtime.one("learned_positions", operands, x.shape)
+
+
 def _softmax(runtime: AbiOperators, zero: int, x: Array, visible: Array) -> Array:
     rows = _f32(x.reshape(-1, x.shape[-1]))
     shown = visible.reshape(rows.shape).astype(np.uint8)
@@ -123,9 +139,9 @@ def _flat(runtime: AbiOperators, name: str, *operands: Array) -> Array:
     return runtime.one(name, flat, flat[0].shape).reshape(operands[0].shape)
 
 
-def _softcap(runtime: AbiOperators, x: Array, cap: float) -> Array:
+def _with_number(runtime: AbiOperators, name: str, x: Array, number: float) -> Array:
     flat = _f32(x).reshape(-1)
-    return runtime.one("softcap", [flat, _f32(cap)], flat.shape).reshape(x.shape)
+    return runtime.one(name, [flat, _f32(number)], flat.shape).reshape(x.shape)
 
 
 def _require_format(runtime: AbiOperators, name: str) -> None:
@@ -165,7 +181,11 @@ def abi_kernels(runtime: AbiOperators, arithmetic: Arithmetic) -> Kernels:
     table: dict[str, Kernel] = {
         "rms_norm": partial(_rows, runtime),
         "softmax": partial(_softmax, runtime, zero),
-        "softcap": partial(_softcap, runtime),
+        "softcap": partial(_with_number, runtime, "softcap"),
+        "layer_norm": partial(_layer_norm, runtime),
+        "add_bias": partial(_add_bias, runtime),
+        "embedding_scale": partial(_with_number, runtime, "embedding_scale"),
+        "learned_positions": partial(_learned_positions, runtime),
         "attention": partial(_attention, runtime, zero),
         "rope": partial(_rotate, runtime, "rope"),
         "rope_interleaved": partial(_rotate, runtime, "rope_interleaved"),

@@ -2,6 +2,7 @@
 
 use super::{answer, Array};
 use crate::error::Result;
+use crate::ops::activation::activate;
 use crate::ops::elementary;
 use crate::ops::gelu;
 use crate::ops::residual::add;
@@ -18,7 +19,7 @@ fn join(
     inputs: &[Array],
     outputs: &mut [Array],
     names: [&str; 2],
-    function: fn(&[f32], &[f32], &mut [f32]),
+    function: impl Fn(&[f32], &[f32], &mut [f32]),
 ) -> Result<()> {
     let shape = inputs[0].axes::<1>(names[0])?;
     let (a, b) = (inputs[0].f32s(&shape, names[0])?, inputs[1].f32s(&shape, names[1])?);
@@ -52,6 +53,27 @@ pub fn gelu_erf(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
 /// gate, up.
 pub fn swiglu(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
     join(inputs, outputs, ["gate", "up"], swiglu::swiglu)
+}
+
+/// gate, up.
+pub fn geglu_tanh(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
+    join(inputs, outputs, ["gate", "up"], |gate, up, y| {
+        activate(gelu::gelu_tanh, Some(gate), up, y)
+    })
+}
+
+/// gate, up.
+pub fn geglu_erf(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
+    let series = elementary::ErfSeries::new();
+    join(inputs, outputs, ["gate", "up"], |gate, up, y| {
+        activate(|x| gelu::gelu_erf(x, &series), Some(gate), up, y)
+    })
+}
+
+/// x, scale.
+pub fn embedding_scale(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
+    let scale = inputs[1].number("scale")?;
+    map(inputs, outputs, |x| x * scale)
 }
 
 /// old, new.

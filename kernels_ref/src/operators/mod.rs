@@ -20,8 +20,12 @@ type Serve = fn(&[Array], &mut [Array]) -> Result<()>;
 /// Name, number of inputs, number of outputs, function.
 const TABLE: &[(&str, usize, usize, Serve)] = &[
     ("rms_norm", 3, 1, rows::rms_norm),
+    ("layer_norm", 4, 1, rows::layer_norm),
     ("softmax", 3, 1, rows::softmax),
     ("matmul", 2, 1, rows::matmul),
+    ("add_bias", 2, 1, rows::add_bias),
+    ("embedding_scale", 2, 1, elementwise::embedding_scale),
+    ("learned_positions", 3, 1, rows::learned_positions),
     ("attention", 7, 1, attention::attention),
     ("rope", 4, 1, rows::rope),
     ("rope_interleaved", 4, 1, rows::rope_interleaved),
@@ -30,6 +34,8 @@ const TABLE: &[(&str, usize, usize, Serve)] = &[
     ("gelu_tanh", 1, 1, elementwise::gelu_tanh),
     ("gelu_erf", 1, 1, elementwise::gelu_erf),
     ("swiglu", 2, 1, elementwise::swiglu),
+    ("geglu_tanh", 2, 1, elementwise::geglu_tanh),
+    ("geglu_erf", 2, 1, elementwise::geglu_erf),
     ("residual", 2, 1, elementwise::residual),
     ("exp", 1, 1, elementwise::exp),
     ("sin", 1, 1, elementwise::sin),

@@ -4,6 +4,8 @@ use super::{answer, Array};
 use crate::bytes::reserve;
 use crate::error::{ensure, Code, Error, Result};
 use crate::ops::attention::{self, Visibility, NO_WINDOW};
+use crate::ops::bias;
+use crate::ops::layer_norm as centred;
 use crate::ops::matmul::{self as product, Rows, Scratch};
 use crate::ops::rms_norm as norm;
 use crate::ops::rope::{Angles, RopeOrder};
@@ -23,6 +25,43 @@ pub fn rms_norm(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
     let (x, weight) = (inputs[0].f32s(&shape, "x")?, inputs[1].f32s(&shape[1..], "weight")?);
     let mut y = zeros(x.len())?;
     norm::rms_norm(&x, &weight, inputs[2].number("eps")?, &mut y);
+    answer(&mut outputs[0], &shape, y)
+}
+
+/// x (R, D), weight (D), bias (D), eps ().
+pub fn layer_norm(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
+    let shape = inputs[0].axes::<2>("x")?;
+    let x = inputs[0].f32s(&shape, "x")?;
+    let weight = inputs[1].f32s(&shape[1..], "weight")?;
+    let bias = inputs[2].f32s(&shape[1..], "bias")?;
+    let mut y = zeros(x.len())?;
+    centred::layer_norm(&x, &weight, &bias, inputs[3].number("eps")?, &mut y);
+    answer(&mut outputs[0], &shape, y)
+}
+
+/// y (R, O), bias (O).
+pub fn add_bias(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
+    let shape = inputs[0].axes::<2>("y")?;
+    let mut y = inputs[0].f32s(&shape, "y")?;
+    bias::add_bias(&inputs[1].f32s(&shape[1..], "bias")?, &mut y);
+    answer(&mut outputs[0], &shape, y)
+}
+
+/// x (T, D), weight (P, D), positions (T): row `positions[t]` is added to each token.
+pub fn learned_positions(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
+    let shape = inputs[0].axes::<2>("x")?;
+    let [tokens, width] = shape;
+    let [held, _] = inputs[1].axes::<2>("weight")?;
+    let mut y = inputs[0].f32s(&shape, "x")?;
+    let weight = inputs[1].f32s(&[held, width], "weight")?;
+    let positions = inputs[2].u32s(&[tokens], "positions")?;
+    for (row, &position) in y.chunks_exact_mut(width).zip(&positions) {
+        let at = position as usize;
+        ensure(at < held, || {
+            Error::new(Code::Argument, "positions", format!("{} of {} rows", position, held))
+        })?;
+        bias::add_bias(&weight[at * width..(at + 1) * width], row);
+    }
     answer(&mut outputs[0], &shape, y)
 }
 
