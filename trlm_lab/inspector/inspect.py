@@ -44,34 +44,42 @@ def inspect(path: Path, progress: Progress = silent) -> Inspection:
 
 
 def inspect_bytes(view: memoryview, progress: Progress = silent) -> Inspection:
-    """Read a buffer; never raises on its content."""
+    """Read a buffer; never raises on its content.
+
+    What the magic or the declared length refuses is not read whole: its `file_sha256` is None.
+    """
     report = Report(view)
-    digest = hashlib.sha256(view).hexdigest()
     magic = bytes(view[:4])
     if magic == MAGIC:
-        return _tokenizer_file(report, digest)
+        return _tokenizer_file(report, _sha256(view))
     if magic == b"SLM1":
-        return inspect_slm1(report, digest)
+        return inspect_slm1(report, _sha256(view))
     if magic != b"SLM2" or len(view) < SIZE:
         report.add(
             "FORMAT", 0, f"magic {magic!r} and {len(view)} bytes are no SLM1, SLM2 or TOK2 file"
         )
-        return Inspection("unknown", len(view), digest, findings=tuple(report.findings))
+        return Inspection("unknown", len(view), None, findings=tuple(report.findings))
     header = {name: report.number(at, size) for name, at, size in FIELDS}
     rows = header_rows(report)
     parts: dict[str, Any] = {}
     if check_header(report, header) and check_sections(report, header):
         parts = _inspect_sections(report, header, progress)
-    _check_self(report)
+    whole = header["artifact_len"] == len(view)
+    if whole:
+        _check_self(report)
     return Inspection(
         format="SLM2",
         size=len(view),
-        file_sha256=digest,
+        file_sha256=_sha256(view) if whole else None,
         header=rows,
         hashes=tuple(report.hashes),
         findings=tuple(report.findings),
         **parts,
     )
+
+
+def _sha256(view: memoryview) -> str:
+    return hashlib.sha256(view).hexdigest()
 
 
 def _tokenizer_file(report: Report, digest: str) -> Inspection:

@@ -84,7 +84,8 @@ class Inspection:
 
     format: str
     size: int
-    file_sha256: str
+    #: None of a file that was refused before it was read whole.
+    file_sha256: str | None
     header: tuple[InspectedField, ...] = ()
     tokenizer: tuple[InspectedField, ...] = ()
     config: dict[str, Any] = field(default_factory=dict)
@@ -94,7 +95,8 @@ class Inspection:
     findings: tuple[Finding, ...] = ()
 
     def __post_init__(self) -> None:
-        require_sha256(self.file_sha256, "Inspection.file_sha256")
+        if self.file_sha256 is not None or not self.findings:
+            require_sha256(self.file_sha256, "Inspection.file_sha256")
 
     def to_map(self) -> dict[str, Any]:
         """Canonical map; carries no path."""
