@@ -22,6 +22,7 @@ from trlm_lab.acquire.gguf_architecture import GgufArchitecture
 from trlm_lab.acquire.gguf_file import GgufFile, GgufTensor
 from trlm_lab.acquire.safetensors_writer import CHUNK_ELEMENTS, F32, PlannedTensor
 from trlm_lab.errors import GgufTensorError, MissingPackageError
+from trlm_lab.quant.ggml import DECODERS
 
 _NAME = re.compile(r"(?:blk\.(?P<layer>0|[1-9][0-9]{0,4})\.)?(?P<part>[a-z_]+)\.weight\Z")
 
@@ -144,9 +145,13 @@ class _Chunks:
 def dequantize(rows: NDArray[np.uint8], type_name: str) -> F32:
     """Float32 values of stored rows, shape (rows, columns).
 
+    What has no pinned decoder here is left to the `gguf` package; of the others it gives the bits.
+
     Raises:
-        MissingPackageError: the package that dequantizes is not installed.
+        MissingPackageError: the package that dequantizes the others is not installed.
     """
+    if type_name in DECODERS:
+        return DECODERS[type_name].decode(rows)
     try:
         from gguf import GGMLQuantizationType, quants
     except ImportError as error:

@@ -16,6 +16,7 @@ from trlm_lab.base.interfaces import BlockFormat
 from trlm_lab.base.registry import Registry
 from trlm_lab.errors import NonFiniteError
 from trlm_lab.quant import ABSMAX, Search, block_format
+from trlm_lab.quant.ggml import DECODERS
 from trlm_lab.quant.residual import ResidualRule
 from trlm_lab.slm.numbers import DType, Role, ScaleEncoding
 from trlm_lab.slm.planes import PLANE_RULES
@@ -127,6 +128,15 @@ def quant_profile(name: str) -> dict[str, Any]:
         UnknownNameError: no such profile.
     """
     return _data(PROFILES[name].name)
+
+
+def decoder_profile(type_name: str) -> dict[str, Any]:
+    """The profile of a block format of ggml that is decoded here, by ggml's own name (`Q4_K`).
+
+    Raises:
+        UnknownNameError: no decoder of ours.
+    """
+    return _data(f"ggml-{DECODERS[type_name].name.lower()}")
 
 
 def quant_profile_id(name: str) -> str:
