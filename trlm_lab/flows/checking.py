@@ -61,10 +61,12 @@ def _kind(path: Path) -> Callable[[Path], list[Finding]]:
 
 def _directory_kind(path: Path) -> Callable[[Path], list[Finding]]:
     """A set of pieces, a golden container, a folder of them, or else a model directory."""
-    if path.suffix == ".slmset" or (path / "manifest.cbor").is_file():
+    model = (path / "config.json").exists()
+    # A snapshot has a manifest of its own.
+    if path.suffix == ".slmset" or ((path / "manifest.cbor").is_file() and not model):
         return _set
     golden = [path / "case.cbor", *path.glob("*/case.cbor")]
-    if any(file.is_file() for file in golden) and not (path / "config.json").exists():
+    if any(file.is_file() for file in golden) and not model:
         return _golden
     return _directory
 
