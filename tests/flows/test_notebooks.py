@@ -72,3 +72,17 @@ def test_an_unknown_notebook_names_the_known(tmp_path: Path) -> None:
         notebooks.run_notebook(Workspace(tmp_path), "99_nothing", {}, [])
     assert refused.value.exit_status == 2
     assert list((tmp_path).rglob("*.ipynb")) == []
+
+
+def test_no_folder_of_a_run_stays_behind_for_the_process(tmp_path: Path) -> None:
+    """Papermill's reader works in a folder of its own; threads that cross leave it set."""
+    from papermill.iorw import papermill_io
+
+    files = papermill_io.get_handler("local")
+    before, folder = files.cwd(None), tmp_path / "run"
+    files.cwd(before)
+    with notebooks._process_prepared(folder):
+        assert Path.cwd() == folder
+        files.cwd(str(folder))
+    assert files.cwd(before) == before
+    assert Path.cwd() != folder

@@ -109,15 +109,21 @@ def _process_prepared(folder: Path) -> Iterator[None]:
 
     A relative parameter then means the same now and when the executed copy is opened. Both are
     one state for all threads: two threads that set and restore them disturb each other. So this
-    stands around the pool, and what warns on import is imported first.
+    stands around the pool, and what warns on import is imported first. Papermill keeps a folder of
+    its own for the process, too; threads that cross leave one there that may be gone later.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with chdir(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import nbconvert  # noqa: F401
-        import papermill  # noqa: F401
+        from papermill.iorw import papermill_io
 
-        yield
+        files = papermill_io.get_handler("local")
+        kept = files.cwd(None)
+        try:
+            yield
+        finally:
+            files.cwd(kept)
 
 
 def _run(
