@@ -12,7 +12,10 @@ from trlm_lab.flows.cli import app as cli
 from trlm_lab.flows.cli.app import run
 
 #: Classes that only gather others; what is raised has a rule of its own.
-ROOTS = {"TrlmError", "Refused", "UsageError", "InfrastructureError", "ClaimFailed", "SlmError"}
+ROOTS = {
+    "TrlmError", "Refused", "UsageError", "InfrastructureError", "ClaimFailed", "SlmError",
+    "Slm1Error",
+}  # fmt: skip
 
 
 def refusal(capsys: pytest.CaptureFixture[str], arguments: list[str], status: int) -> Any:
