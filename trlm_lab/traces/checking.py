@@ -18,7 +18,7 @@ from trlm_lab.traces.documents import (
 )
 from trlm_lab.traces.layout import stored_arrays
 from trlm_lab.traces.shards import ShardFile
-from trlm_lab.traces.slabs import read_slab, require_files
+from trlm_lab.traces.slabs import OpenFiles, read_slab, require_files
 
 #: Leftovers of an interrupted atomic write; the writer removes them, readers pass over them.
 TEMPORARY = ".tmp-"
@@ -40,8 +40,9 @@ def verify_case(directory: Path, stored: StoredCase) -> None:
         for file in array.files():
             _require_gaps(directory / array.name / file.name, file)
             expected.add(directory / array.name / file.name)
-    for digest in stored.trace.arrays:
-        read_slab(directory, digest)
+    with OpenFiles() as opened:
+        for digest in stored.trace.arrays:
+            read_slab(directory, digest, opened)
     _require_nothing_else(directory, expected)
 
 

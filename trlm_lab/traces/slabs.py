@@ -5,8 +5,9 @@ zarr gives its fill value for a chunk that is not there, without a word; here it
 
 from __future__ import annotations
 
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,32 @@ from trlm_lab.errors import NotPlainFileError, TraceCorruptError
 from trlm_lab.traces.layout import StoredArray, segments_of
 
 
-def read_slab(directory: Path, digest: ArrayDigest) -> NDArray[Any]:
+class OpenFiles:
+    """Files of one case, each opened once while all its arrays are read; closed at the end."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._streams: dict[Path, BinaryIO] = {}
+
+    def __enter__(self) -> OpenFiles:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def stream(self, path: Path) -> BinaryIO:
+        """The file, open for reading. Raises as `open_plain`."""
+        if path not in self._streams:
+            self._streams[path] = self._stack.enter_context(open_plain(path))
+        return self._streams[path]
+
+
+def read_slab(
+    directory: Path, digest: ArrayDigest, opened: OpenFiles | None = None
+) -> NDArray[Any]:
     """One array of a case, hashed and owned by the caller.
+
+    Whoever reads many arrays of a case lends `opened`: a file holds hundreds of them.
 
     Raises:
         TraceCorruptError: a file is lost or too short, or the bytes have another digest.
@@ -28,7 +53,7 @@ def read_slab(directory: Path, digest: ArrayDigest) -> NDArray[Any]:
     values: NDArray[Any] = np.empty(digest.shape, dtype=little)
     raw = values.reshape(-1).view(np.uint8).data
     for file, part in segments_of(digest):
-        _read_into(directory / file, part.offset, raw[part.begin : part.end])
+        _read_into(directory / file, part.offset, raw[part.begin : part.end], opened)
     got = canon.sha256_hex(raw)
     if got != digest.sha256:
         where = str(directory / segments_of(digest)[0][0])
@@ -37,9 +62,9 @@ def read_slab(directory: Path, digest: ArrayDigest) -> NDArray[Any]:
     return values.astype(digest.dtype, copy=False)
 
 
-def _read_into(path: Path, offset: int, place: memoryview) -> None:
+def _read_into(path: Path, offset: int, place: memoryview, opened: OpenFiles | None = None) -> None:
     try:
-        with open_plain(path) as stream:
+        with nullcontext(opened.stream(path)) if opened else open_plain(path) as stream:
             stream.seek(offset)
             got = stream.readinto(place)  # type: ignore[attr-defined]
     except (OSError, NotPlainFileError) as error:
