@@ -18,7 +18,7 @@ from trlm_lab.traces.documents import (
 )
 from trlm_lab.traces.layout import stored_arrays
 from trlm_lab.traces.shards import ShardFile
-from trlm_lab.traces.slabs import OpenFiles, read_slab, require_files
+from trlm_lab.traces.slabs import check_slabs, require_files
 
 #: Leftovers of an interrupted atomic write; the writer removes them, readers pass over them.
 TEMPORARY = ".tmp-"
@@ -35,14 +35,14 @@ def verify_case(directory: Path, stored: StoredCase) -> None:
     for name, document in documents.items():
         _require_bytes(directory / name / DOCUMENT, to_bytes(document))
     expected = {directory / DOCUMENT, *(directory / name / DOCUMENT for name in documents)}
-    for array in stored_arrays(stored.trace.arrays):
+    arrays = stored_arrays(stored.trace.arrays)
+    for array in arrays:
         require_files(directory, array)
         for file in array.files():
             _require_gaps(directory / array.name / file.name, file)
             expected.add(directory / array.name / file.name)
-    with OpenFiles() as opened:
-        for digest in stored.trace.arrays:
-            read_slab(directory, digest, opened)
+    for array in arrays:
+        check_slabs(directory, array)
     _require_nothing_else(directory, expected)
 
 

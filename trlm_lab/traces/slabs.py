@@ -5,9 +5,11 @@ zarr gives its fill value for a chunk that is not there, without a word; here it
 
 from __future__ import annotations
 
-from contextlib import ExitStack, nullcontext
+import hashlib
+import os
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,34 +19,20 @@ from trlm_lab.base.plain_file import open_plain, require_plain
 from trlm_lab.base.records import ArrayDigest
 from trlm_lab.errors import NotPlainFileError, TraceCorruptError
 from trlm_lab.traces.layout import StoredArray, segments_of
+from trlm_lab.traces.shards import Segment
+
+#: Bytes of one reading while slabs are checked.
+_AT_A_TIME = 1 << 20
 
 
-class OpenFiles:
-    """Files of one case, each opened once while all its arrays are read; closed at the end."""
+class _Hash(Protocol):
+    """What hashlib's objects do here."""
 
-    def __init__(self) -> None:
-        self._stack = ExitStack()
-        self._streams: dict[Path, BinaryIO] = {}
-
-    def __enter__(self) -> OpenFiles:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def stream(self, path: Path) -> BinaryIO:
-        """The file, open for reading. Raises as `open_plain`."""
-        if path not in self._streams:
-            self._streams[path] = self._stack.enter_context(open_plain(path))
-        return self._streams[path]
+    def update(self, data: memoryview, /) -> None: ...
 
 
-def read_slab(
-    directory: Path, digest: ArrayDigest, opened: OpenFiles | None = None
-) -> NDArray[Any]:
+def read_slab(directory: Path, digest: ArrayDigest) -> NDArray[Any]:
     """One array of a case, hashed and owned by the caller.
-
-    Whoever reads many arrays of a case lends `opened`: a file holds hundreds of them.
 
     Raises:
         TraceCorruptError: a file is lost or too short, or the bytes have another digest.
@@ -53,22 +41,71 @@ def read_slab(
     values: NDArray[Any] = np.empty(digest.shape, dtype=little)
     raw = values.reshape(-1).view(np.uint8).data
     for file, part in segments_of(digest):
-        _read_into(directory / file, part.offset, raw[part.begin : part.end], opened)
-    got = canon.sha256_hex(raw)
+        _read_into(directory / file, part.offset, raw[part.begin : part.end])
+    _require_digest(directory, digest, canon.sha256_hex(raw))
+    return values.astype(digest.dtype, copy=False)
+
+
+def check_slabs(directory: Path, array: StoredArray) -> None:
+    """The slabs of one array have their digests; each of its files is opened once.
+
+    Reads as little at a time as hashing at full speed needs: an array may be larger than memory.
+
+    Raises:
+        TraceCorruptError: a file is lost or too short, or a slab has another digest.
+    """
+    buffer = memoryview(bytearray(min(array.cut.nbytes, _AT_A_TIME)))
+    with ExitStack() as stack:
+        opened: dict[str, BinaryIO] = {}
+        for layer, digest in array.slabs.items():
+            hasher = hashlib.sha256()
+            for part in array.cut.segments(layer):
+                path = directory / array.name / part.file
+                if part.file not in opened:
+                    opened[part.file] = stack.enter_context(_opened(path))
+                _hash(opened[part.file], path, part, buffer, hasher)
+            _require_digest(directory, digest, hasher.hexdigest())
+
+
+def _hash(stream: BinaryIO, path: Path, part: Segment, buffer: memoryview, hasher: _Hash) -> None:
+    """Take the bytes of a segment into a hash."""
+    at, end = part.offset, part.offset + part.end - part.begin
+    while at < end:
+        try:
+            got = os.preadv(stream.fileno(), [buffer[: end - at]], at)
+        except OSError as error:
+            raise _lost(path, error) from error
+        if not got:
+            raise TraceCorruptError(where=str(path), detail=f"it ends before byte {end}")
+        hasher.update(buffer[:got])
+        at += got
+
+
+def _require_digest(directory: Path, digest: ArrayDigest, got: str) -> None:
     if got != digest.sha256:
         where = str(directory / segments_of(digest)[0][0])
         detail = f"{digest.name} hashes to {got}, declared is {digest.sha256}"
         raise TraceCorruptError(where=where, detail=detail)
-    return values.astype(digest.dtype, copy=False)
 
 
-def _read_into(path: Path, offset: int, place: memoryview, opened: OpenFiles | None = None) -> None:
+def _opened(path: Path) -> BinaryIO:
     try:
-        with nullcontext(opened.stream(path)) if opened else open_plain(path) as stream:
+        return open_plain(path)
+    except (OSError, NotPlainFileError) as error:
+        raise _lost(path, error) from error
+
+
+def _lost(path: Path, error: Exception) -> TraceCorruptError:
+    return TraceCorruptError(where=str(path), detail=f"the file is lost: {error}")
+
+
+def _read_into(path: Path, offset: int, place: memoryview) -> None:
+    try:
+        with open_plain(path) as stream:
             stream.seek(offset)
             got = stream.readinto(place)  # type: ignore[attr-defined]
     except (OSError, NotPlainFileError) as error:
-        raise TraceCorruptError(where=str(path), detail=f"the file is lost: {error}") from error
+        raise _lost(path, error) from error
     if got != len(place):
         raise TraceCorruptError(
             where=str(path), detail=f"it ends before byte {offset + len(place)}"
