@@ -21,7 +21,7 @@ from trlm_lab.traces.documents import (
     case_document,
     to_bytes,
 )
-from trlm_lab.traces.layout import segments_of, stored_arrays
+from trlm_lab.traces.layout import segments_of
 
 
 class CaseFiles:
@@ -79,7 +79,7 @@ class CaseFiles:
 
     def complete(self, stored: StoredCase) -> None:
         """Write what follows from the digests: indexes and documents, that of the case last."""
-        for array in stored_arrays(stored.trace.arrays):
+        for array in stored.arrays:
             for file in array.files():
                 if file.index:
                     self._write(Path(array.name) / file.name, file.data, file.index)

@@ -16,7 +16,6 @@ from trlm_lab.traces.documents import (
     root_document,
     to_bytes,
 )
-from trlm_lab.traces.layout import stored_arrays
 from trlm_lab.traces.shards import ShardFile
 from trlm_lab.traces.slabs import check_slabs, require_files
 
@@ -35,7 +34,7 @@ def verify_case(directory: Path, stored: StoredCase) -> None:
     for name, document in documents.items():
         _require_bytes(directory / name / DOCUMENT, to_bytes(document))
     expected = {directory / DOCUMENT, *(directory / name / DOCUMENT for name in documents)}
-    arrays = stored_arrays(stored.trace.arrays)
+    arrays = stored.arrays
     for array in arrays:
         require_files(directory, array)
         for file in array.files():

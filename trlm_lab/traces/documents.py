@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,11 @@ class StoredCase:
         """Names of its stored arrays, stand-ins among them."""
         return frozenset(self.trace.names)
 
+    @cached_property
+    def arrays(self) -> list[StoredArray]:
+        """Its arrays, by name. Raises ValueError: slabs of one array differ in dtype or shape."""
+        return stored_arrays(self.trace.arrays)
+
 
 def to_bytes(document: dict[str, Any]) -> bytes:
     """The one spelling of a document. Raises NotEncodableError."""
@@ -82,8 +88,7 @@ def case_document(stored: StoredCase) -> dict[str, Any]:
 
 def array_documents(stored: StoredCase) -> dict[str, dict[str, Any]]:
     """The documents of the arrays of a case, by name."""
-    arrays = stored_arrays(stored.trace.arrays)
-    return {array.name: _array(array, stored.pick) for array in arrays}
+    return {array.name: _array(array, stored.pick) for array in stored.arrays}
 
 
 def _array(array: StoredArray, pick: Pick | None) -> dict[str, Any]:
@@ -180,7 +185,7 @@ def _require_arrays(stored: StoredCase) -> None:
     """Each array once, slabs alike, and picked ones only with what was picked."""
     if len(stored.names) != len(stored.trace.arrays):
         raise ValueError("an array is declared twice")
-    stored_arrays(stored.trace.arrays)
+    _ = stored.arrays
     if any(name.endswith(PICKED) for name in stored.names) is (stored.pick is None):
         raise ValueError("picked squares and their heads and rows stand together or not at all")
 

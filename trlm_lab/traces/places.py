@@ -94,6 +94,7 @@ def stands_for(name: str) -> tuple[str, str]:
     return name, ""
 
 
+@lru_cache(maxsize=4096)
 def trace_order(name: str) -> tuple[Any, ...]:
     """Sort key of array names: inputs, the ladder, the best logits, decoding steps, the rest."""
     if name in INPUT_NAMES:

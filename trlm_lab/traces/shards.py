@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+import google_crc32c
+
 #: A file holds at most this many bytes, unless one row of an array alone has more.
 SHARD_BYTES = 256_000_000
 #: Offset and length of a chunk in the index, and what stands there for a chunk that is not held.
@@ -148,24 +150,4 @@ def _index(spans: dict[int, tuple[int, int]], slots: int) -> bytes:
     """Offset and length of each chunk of a file, little-endian, and their CRC-32C."""
     absent = (_ABSENT, _ABSENT)
     entries = b"".join(struct.pack("<QQ", *spans.get(slot, absent)) for slot in range(slots))
-    return entries + struct.pack("<I", crc32c(entries))
-
-
-def _crc_table() -> list[int]:
-    table = []
-    for value in range(256):
-        for _ in range(8):
-            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
-        table.append(value)
-    return table
-
-
-_CRC = _crc_table()
-
-
-def crc32c(data: bytes) -> int:
-    """The CRC-32C of bytes (RFC 3720, appendix B.4)."""
-    value = 0xFFFFFFFF
-    for byte in data:
-        value = value >> 8 ^ _CRC[(value ^ byte) & 0xFF]
-    return value ^ 0xFFFFFFFF
+    return entries + struct.pack("<I", google_crc32c.value(entries))

@@ -25,7 +25,7 @@ FIGURES: tuple[str, ...] = (
 )  # fmt: skip
 LANES = 1024
 #: Rows of lanes taken at a time: as many as stay in a core's cache.
-_ROWS = 64
+_ROWS = 96
 
 
 class _Scratch(threading.local):

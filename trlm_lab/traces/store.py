@@ -19,7 +19,6 @@ from trlm_lab.traces.documents import (
     read_document,
 )
 from trlm_lab.traces.intake import trace_record
-from trlm_lab.traces.layout import stored_arrays
 from trlm_lab.traces.picks import Pick
 from trlm_lab.traces.places import PICKED, STATISTICS, stands_for
 from trlm_lab.traces.slabs import read_slab, require_files
@@ -154,6 +153,6 @@ class TraceStore:
         import xarray
 
         for case_id, stored in self.stored.items():
-            for array in stored_arrays(stored.trace.arrays):
+            for array in stored.arrays:
                 require_files(self.path / case_id, array)
         return xarray.open_datatree(self.path, engine="zarr")
