@@ -24,6 +24,7 @@ from trlm_lab.errors.acquire import (
     SourceHashError,
     SourceMissingError,
     SourceSpecError,
+    TextDataMissingError,
     TokenizerDataMissingError,
     TreeError,
 )
@@ -260,6 +261,7 @@ from trlm_lab.errors.process import (
 )
 from trlm_lab.errors.quant import (
     QuantCodeError,
+    QuantGramError,
     QuantIndexError,
     QuantNonFiniteError,
     QuantOverflowError,
@@ -616,6 +618,7 @@ __all__ = [
     "ProgramMissingError",
     "ProofChoiceError",
     "QuantCodeError",
+    "QuantGramError",
     "QuantIndexError",
     "QuantNonFiniteError",
     "QuantOverflowError",
@@ -733,6 +736,7 @@ __all__ = [
     "TensorShapeError",
     "TensorUnknownError",
     "TextCaseError",
+    "TextDataMissingError",
     "TextLineError",
     "TextTooLongError",
     "Tok2AddedError",

@@ -174,3 +174,11 @@ class TokenizerDataMissingError(InfrastructureError):
     code = "TOKENIZER_DATA_MISSING"
     rule = "the file of {package} is not in the cache"
     fix = "{command} {package}"
+
+
+class TextDataMissingError(InfrastructureError):
+    """A pinned text that was not fetched."""
+
+    code = "TEXT_DATA_MISSING"
+    rule = "the archive of {text} is not in the cache"
+    fix = "{command} {text}"

@@ -67,3 +67,11 @@ class QuantPaddingError(Refused):
     code = "QUANT_PADDING"
     rule = "row {row}, column {column} of {cols}: the padding holds {value}"
     fix = "pack the tensor again; padding codes are zero"
+
+
+class QuantGramError(Refused):
+    """A matrix that is no Gram matrix of the tensor's input channels."""
+
+    code = "QUANT_GRAM"
+    rule = "the Gram matrix is {why}"
+    fix = "capture the calibration activations of this tensor again; more tokens, or more damping"

@@ -77,7 +77,7 @@ class Search:
             with np.errstate(under="ignore"):
                 reach = absmax * np.float32(fraction)
             words = encoding.choose(reach, q, where=where, first_row=first_row)
-            error = tree_sum(squared_error(groups, encoding.values(words), q))
+            error = tree_sum(self._weighted(squared_error(groups, encoding.values(words), q)))
             if best is None or least is None:
                 best, least = words, error
                 continue
@@ -85,6 +85,21 @@ class Search:
             best[better], least[better] = words[better], error[better]
         assert best is not None
         return best
+
+    def _weighted(self, squares: Float64[Array, "R G N"]) -> Float64[Array, "R G N"]:
+        return squares
+
+
+@dataclass(frozen=True)
+class Weighted(Search):
+    """As `Search`, each square times the weight of its column; `columns` has one for each."""
+
+    columns: Float64[Array, " C"]
+
+    def _weighted(self, squares: Float64[Array, "R G N"]) -> Float64[Array, "R G N"]:
+        weights = np.zeros(squares.shape[1:])
+        weights.reshape(-1)[: len(self.columns)] = self.columns
+        return squares * weights
 
 
 def codes_of(groups: Float32[Array, "R G N"], scales: Float32[Array, "R G"], q: int) -> Any:
