@@ -55,6 +55,10 @@ def test_a_source_there_and_back(
     assert document(capsys, ["check", str(new)], 0)["verdict"] == "accept"
     again = document(capsys, ["unpack", str(new), "--out", str(tmp_path / "b.safetensors")], 0)
     assert again["sha256"] == old["sha256"]
+    proof = ["ledger", "verify", str(new), "--source", str(path), "--ledger", str(saved)]
+    assert document(capsys, proof, 0)["verdict"] == "accept"
+    shown = document(capsys, ["ledger", "show", str(new), "--source", str(path)], 0)
+    assert [e["destination_name"] for e in shown["entries"]][0] == "model.embed_tokens.weight"
     block = ["--tokenizer", str(tokenizer), "--block", "7"]
     assert document(capsys, [*pack, *block], 3)["error"]["code"] == "SLM1_CANNOT_HOLD"
 

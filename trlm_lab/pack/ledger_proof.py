@@ -43,12 +43,12 @@ def prove_ledger(
     names = [tensor.name for tensor in slm.tensors]
     found = rule_findings(ledger or derived, stored_tensors(root).keys(), names)
     if ledger is not None:
-        found += _differences(ledger, derived)
+        found += ledger_differences(ledger, derived)
     found += rederive(slm, sources, derived, progress)
     return derived, found
 
 
-def _differences(ledger: Ledger, derived: Ledger) -> Iterator[LedgerFinding]:
+def ledger_differences(ledger: Ledger, derived: Ledger) -> Iterator[LedgerFinding]:
     """Where a ledger says another thing than the files; rules about names are checked elsewhere."""
     right = {entry.destination_name: entry for entry in derived.entries}
     for entry in ledger.entries:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
 from trlm_lab.errors import SlmUnsupportedError
 from trlm_lab.pack.profiles import PROFILES, PackProfile
 from trlm_lab.pack.source import Sources, widened
@@ -10,9 +15,27 @@ from trlm_lab.slm.read import SlmFile, SlmTensor
 
 #: Rows that decide between profiles that store alike.
 _ROWS = 256
+#: The first rows that a tensor was made of and the row they begin with; None where it is unknown.
+FirstRows = Callable[[str], tuple[int, NDArray[np.float32]] | None]
 
 
 def profile_of(slm: SlmFile, sources: Sources) -> PackProfile:
+    """The profile whose storage an artifact has, which was packed from `sources`.
+
+    Raises as `profile_by`.
+    """
+
+    def first_rows(name: str) -> tuple[int, NDArray[np.float32]] | None:
+        part = sources.parts.get(name)
+        if part is None:
+            return None
+        first, raw = next(part.blocks())
+        return first, widened(raw[:_ROWS], part.stored.info.dtype)
+
+    return profile_by(slm, first_rows)
+
+
+def profile_by(slm: SlmFile, first_rows: FirstRows) -> PackProfile:
     """The profile whose storage an artifact has.
 
     Several profiles store in the same form and differ in the scales that they choose; then the
@@ -30,7 +53,7 @@ def profile_of(slm: SlmFile, sources: Sources) -> PackProfile:
     coded = [t for t in slm.tensors if _is_dense(t) and t.dtype != DType.f32]
     if len(alike) > 1 and coded:
         smallest = min(coded, key=lambda t: len(t.data))
-        return next((p for p in alike if _gives(p, smallest, sources)), alike[0])
+        return next((p for p in alike if _gives(p, smallest, first_rows)), alike[0])
     return alike[0]
 
 
@@ -51,11 +74,10 @@ def _stores_alike(slm: SlmFile, profile: PackProfile) -> bool:
     return True
 
 
-def _gives(profile: PackProfile, tensor: SlmTensor, sources: Sources) -> bool:
-    part = sources.parts.get(tensor.name)
-    if part is None:
+def _gives(profile: PackProfile, tensor: SlmTensor, first_rows: FirstRows) -> bool:
+    found = first_rows(tensor.name)
+    if found is None:
         return False
-    first, raw = next(part.blocks())
-    rows = widened(raw[:_ROWS], part.stored.info.dtype)
-    data, scales = profile.encoder(tensor.dtype)(rows, tensor.name, first)
+    first, rows = found
+    data, scales = profile.encoder(tensor.dtype)(rows[:_ROWS], tensor.name, first)
     return bool(bytes(data) == tensor.data[: len(data)] and scales == tensor.scales[: len(scales)])

@@ -166,7 +166,7 @@ def ledger(
     subject: Annotated[str, typer.Argument(help="Any SOURCE, or with --source a `.slm`.")],
     reviewed: Reviewed,
     source: Annotated[
-        Path | None, typer.Option(help="The model directory that the `.slm` was packed from.")
+        Path | None, typer.Option(help="What the `.slm` was made of: a model directory or an SLM1 file.")
     ] = None,
     ledger: Annotated[
         Path | None, typer.Option(help="A ledger (JSON) to verify; without one that of the files.")
@@ -178,6 +178,7 @@ def ledger(
     from trlm_lab.errors import UnknownNameError
     from trlm_lab.flows.ledgers import ledger_of, ledger_of_files, verify_files, verify_ledger
     from trlm_lab.flows.progress import Board
+    from trlm_lab.flows.migration import migrated_ledger, verify_migrated
     from trlm_lab.flows.slm1 import ledger_of_slm1, verify_slm1
     from trlm_lab.pack.slm1.files import is_slm1
 
@@ -188,6 +189,10 @@ def ledger(
             if action == "show":
                 return _show_ledger(ledger_of_slm1(Path(subject), source, board, reviewed), json)
             return _show_proof(verify_slm1(Path(subject), source, board, reviewed), json)
+        if source and source.is_file() and is_slm1(source):
+            if action == "show":
+                return _show_ledger(migrated_ledger(Path(subject), source), json)
+            return _show_proof(verify_migrated(Path(subject), source, ledger, board), json)
         if action == "show" and source:
             return _show_ledger(ledger_of_files(Path(subject), source, board), json)
         if action == "show":

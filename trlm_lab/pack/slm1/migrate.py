@@ -14,7 +14,15 @@ from pathlib import Path
 import numpy as np
 
 from trlm_lab.base.model_parts import EMBEDDING, HEAD, ModelTensor, model_tensors
-from trlm_lab.base.records import Artifact, EffectiveConfig, Ledger, LedgerEntry, Probes, Transform
+from trlm_lab.base.records import (
+    Artifact,
+    EffectiveConfig,
+    Ledger,
+    LedgerEntry,
+    Omission,
+    Probes,
+    Transform,
+)
 from trlm_lab.errors import UnknownNameError
 from trlm_lab.pack.artifact_file import ArtifactSink, map_file
 from trlm_lab.pack.probes import destination_product, probe_places
@@ -36,6 +44,7 @@ from trlm_lab.text.tok2 import write_tok2
 
 ROPE_ORDERS = ("interleaved", "half_split")
 _LOST = "each weight is rounded anew, to what the profile stores"
+_COPY = "its bytes are those of the embedding, of which the tied head is an alias"
 _UNREAD = "no product reads it, and a strict reader refuses any other code there"
 
 
@@ -123,12 +132,13 @@ def tok2_of(slm1: Slm1File, config: EffectiveConfig) -> bytes:
     return write_tok2(made, roles=[("bos", bos), ("eos", eos), ("pad", pad), ("unk", unk)])
 
 
-def _by_source_name(slm1: Slm1File) -> dict[str, Slm1Tensor]:
+def by_source_name(slm1: Slm1File) -> dict[str, Slm1Tensor]:
     rows = {tensor.placed.named.source_name: tensor for tensor in slm1.tensors}
     return {HEAD: slm1.tensor(OUTPUT), **rows}
 
 
-def _rows(tensor: Slm1Tensor, config: EffectiveConfig) -> Iterator[F32]:
+def stored_rows(tensor: Slm1Tensor, config: EffectiveConfig) -> Iterator[F32]:
+    """The float32 rows of a tensor in the order that the configuration has."""
     as_stored = config.rope_order == "interleaved"
     return model_rows(tensor, config.head_dim, as_stored=as_stored)
 
@@ -141,9 +151,9 @@ def _write(
     profile: PackProfile,
 ) -> None:
     spec, first = placement.spec, 0
-    encode, tensor = profile.encoder(spec.dtype), _by_source_name(slm1)[spec.name]
+    encode, tensor = profile.encoder(spec.dtype), by_source_name(slm1)[spec.name]
     sink.begin(placement)
-    for rows in _rows(tensor, config):
+    for rows in stored_rows(tensor, config):
         sink.add(*encode(np.ascontiguousarray(rows), spec.name, first))
         first += len(rows)
     sink.end()
@@ -151,12 +161,33 @@ def _write(
 
 def migration_ledger(slm1: Slm1File, slm: SlmFile, quant: str) -> Ledger:
     """What became of each tensor of an SLM1 file, by the bytes of both files."""
-    config, sources = EffectiveConfig.from_map(slm.config), _by_source_name(slm1)
+    config, sources = EffectiveConfig.from_map(slm.config), by_source_name(slm1)
     entries = [
         _entry(slm1, slm, config, tensor, sources[tensor.alias_of or tensor.name], quant)
         for tensor in slm.tensors
     ]
-    return Ledger(tuple(entries), tuple(_exceptions(slm1, config)))
+    return Ledger(tuple(entries), tuple(_exceptions(slm1, config)), tuple(_omissions(slm1)))
+
+
+def _omissions(slm1: Slm1File) -> Iterator[Omission]:
+    """The copy of the embedding that a tied file may hold."""
+    for tensor in slm1.tensors:
+        placed = tensor.placed
+        if slm1.header.tied and placed.named.name == OUTPUT:
+            yield Omission(
+                source_name=OUTPUT,
+                source_file=slm1.where,
+                source_range=_source_range(tensor),
+                source_shape=placed.named.dims,
+                source_dtype=placed.codec.dtype.name,
+                source_sha256=_sha256(tensor.data, tensor.scales),
+                reason=_COPY,
+            )
+
+
+def _source_range(tensor: Slm1Tensor) -> tuple[int, int]:
+    placed = tensor.placed
+    return placed.data[0], max(placed.data[1], placed.scales[1])
 
 
 def _exceptions(slm1: Slm1File, config: EffectiveConfig) -> Iterator[str]:
@@ -183,7 +214,7 @@ def _entry(
     return LedgerEntry(
         source_name=placed.named.name,
         source_file=slm1.where,
-        source_range=(placed.data[0], max(placed.data[1], placed.scales[1])),
+        source_range=_source_range(source),
         source_shape=placed.named.dims,
         source_strides=(placed.codec.row_bytes(placed.cols), 1)[-len(placed.named.dims) :],
         source_dtype=placed.codec.dtype.name,
@@ -241,11 +272,11 @@ def _probes(config: EffectiveConfig, tensor: SlmTensor, source: Slm1Tensor) -> P
     """Products and elements in the destination's order of rows."""
     name = tensor.alias_of or tensor.name
     wanted = probe_places(name, tensor.rows * tensor.cols)
-    before = _elements(_rows(source, config), wanted, tensor.cols)
+    before = _elements(stored_rows(source, config), wanted, tensor.cols)
     behind = _elements(row_slices(tensor), wanted, tensor.cols)
     elements = tuple(zip(wanted, before, behind, strict=True))
     products = (
-        destination_product(_rows(source, config), name),
+        destination_product(stored_rows(source, config), name),
         destination_product(row_slices(tensor), name),
     )
     return Probes(*products, elements)
