@@ -86,14 +86,20 @@ impl<'a> Walk<'a> {
         Walk { bytes, last: first }
     }
 
-    /// Take the next range.
-    pub fn step(&mut self, next: Span, place: &str) -> Result<()> {
+    /// Check that the next range ascends and lies in the file.
+    pub fn reaches(&self, next: Span, place: &str) -> Result<()> {
         let code = if next.end() > self.last.start { Code::Overlap } else { Code::Order };
         ensure(next.start >= self.last.end(), || {
             let (start, end) = (next.start, self.last.end());
             Error::new(code, place, format!("starts at {}, the one before ends at {}", start, end))
         })?;
         next.of(self.bytes, place)?;
+        Ok(())
+    }
+
+    /// Take the next range.
+    pub fn step(&mut self, next: Span, place: &str) -> Result<()> {
+        self.reaches(next, place)?;
         let gap = Span { start: self.last.end(), len: next.start - self.last.end() };
         all_zero(gap.of(self.bytes, place)?, place, gap.start)?;
         self.last = next;

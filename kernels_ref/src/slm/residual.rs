@@ -59,23 +59,22 @@ fn extent(container: &Container<'_>, tensor: &Descriptor) -> Result<Extent> {
     let (rows, cols) = tensor
         .matrix_shape()
         .ok_or_else(|| wrong(Code::Length, "dims", "their product overflows".into()))?;
+    let same = |name: &str, got: u64, expected: u64| {
+        ensure(got == expected, || {
+            wrong(Code::Tensor, name, format!("{}, expected {}", got, expected))
+        })
+    };
+    same("format", u16_at(raw, 0).into(), 1)?;
+    same("value_dtype", u16_at(raw, 2).into(), tensor.dtype.into())?;
+    same("rows", u32_at(raw, 4).into(), rows)?;
+    same("cols", u32_at(raw, 8).into(), cols)?;
+    // Both are below 2^32 now, as is nnz: no sum or product below overflows.
     let nnz = u64::from(u32_at(raw, 12));
     let column = if cols <= 65536 { 2 } else { 4 };
     let row_ptr = HEADER + 4 * (rows + 1);
-    let fields = [
-        ("format", u16_at(raw, 0).into(), 1),
-        ("value_dtype", u16_at(raw, 2).into(), tensor.dtype.into()),
-        ("rows", u32_at(raw, 4).into(), rows),
-        ("cols", u32_at(raw, 8).into(), cols),
-        ("row_ptr_off", u64_at(raw, 16), HEADER),
-        ("col_idx_off", u64_at(raw, 24), row_ptr),
-        ("values_off", u64_at(raw, 32), row_ptr + nnz * column),
-    ];
-    for (name, got, expected) in fields {
-        ensure(got == expected, || {
-            wrong(Code::Tensor, name, format!("{}, expected {}", got, expected))
-        })?;
-    }
+    same("row_ptr_off", u64_at(raw, 16), HEADER)?;
+    same("col_idx_off", u64_at(raw, 24), row_ptr)?;
+    same("values_off", u64_at(raw, 32), row_ptr + nnz * column)?;
     ensure(nnz > 0, || wrong(Code::Tensor, "nnz", "0, a residual has entries".into()))?;
     Ok(Extent { rows, cols, nnz, coded: tensor.dtype == n::DTYPE_Q8_R128 })
 }

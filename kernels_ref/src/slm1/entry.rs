@@ -68,12 +68,13 @@ impl Entry {
         };
         same("byte_length", u64_at(raw, 40), rows * row_bytes)?;
         let blocks = if block == 0 { 0 } else { cols / u64::from(block) };
+        if blocks == 0 {
+            same("scale_offset", u64_at(raw, 48), 0)?;
+        }
         let data = Span::new("byte_offset", u64_at(raw, 32), rows * row_bytes)?;
-        let scales = Span::new("scale_offset", u64_at(raw, 48), 4 * rows * blocks)?;
         inside(data, "byte_offset", file_len, data_start)?;
-        if scales.len == 0 {
-            same("scale_offset", scales.start, 0)?;
-        } else {
+        let scales = Span::new("scale_offset", u64_at(raw, 48), 4 * rows * blocks)?;
+        if blocks > 0 {
             inside(scales, "scale_offset", file_len, data_start)?;
         }
         Ok(Entry { name: u64_at(raw, 0), dtype, cols: shape.cols, block, data, scales })

@@ -23,8 +23,10 @@ pub struct Header {
     pub max_context: u32,
     pub rope_theta: f32,
     pub rms_eps: f32,
-    pub tokenizer: Span,
-    pub directory: Span,
+    /// Offset and length, not yet held against the file.
+    pub tokenizer: (u64, u64),
+    /// Offset and length, too.
+    pub directory: (u64, u64),
     /// Where payloads may begin.
     pub data: u64,
 }
@@ -81,8 +83,8 @@ impl Header {
             max_context: u32_at(raw, 52),
             rope_theta: f32::from_bits(u32_at(raw, 56)),
             rms_eps: f32::from_bits(u32_at(raw, 60)),
-            tokenizer: Span::new("tokenizer", u64_at(raw, 64), u64_at(raw, 72))?,
-            directory: Span::new("directory", u64_at(raw, 80), directory)?,
+            tokenizer: (u64_at(raw, 64), u64_at(raw, 72)),
+            directory: (u64_at(raw, 80), directory),
             data: u64_at(raw, 92),
         })
     }

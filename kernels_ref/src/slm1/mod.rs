@@ -33,8 +33,8 @@ impl<'a> File<'a> {
     /// Check every rule: structure, then the checksum, then stored values.
     pub fn parse(bytes: &'a [u8]) -> Result<File<'a>> {
         let header = Header::parse(bytes)?;
-        check_sections(bytes, &header)?;
-        let tensors = directory(bytes, &header)?;
+        let rows = check_sections(bytes, &header)?;
+        let tensors = directory(bytes, &header, rows)?;
         let file = File { bytes, header, tensors };
         payloads::check(&file)?;
         checksum::verify(bytes)?;
@@ -54,34 +54,38 @@ impl<'a> File<'a> {
     }
 }
 
-/// Header, tokenizer, directory and data ascend, with zeros between; the tokenizer is sound.
-fn check_sections(bytes: &[u8], header: &Header) -> Result<()> {
+/// Header, tokenizer, directory and data ascend, with zeros between; the tokenizer is sound. Gives
+/// the directory's range.
+fn check_sections(bytes: &[u8], header: &Header) -> Result<Span> {
     let extension = Span { start: header::SIZE as u64, len: header.length - header::SIZE as u64 };
     let raw = extension.of(bytes, "header_length")?;
     all_zero(raw, "header", extension.start)?;
     let mut walk = Walk::after(bytes, Span { start: 0, len: header.length });
-    walk.step(header.tokenizer, "tokenizer")?;
-    header.directory.of(bytes, "directory")?;
-    header.directory.aligned("directory", 64)?;
-    walk.step(header.directory, "directory")?;
-    let data = Span { start: header.data, len: 0 };
-    data.of(bytes, "data")?;
-    data.aligned("data", 64)?;
-    walk.step(data, "data")?;
-    let vocab = vocabulary(header.tokenizer.of(bytes, "tokenizer")?)?;
+    let mut section = |name: &str, (start, len): (u64, u64), alignment: u64| {
+        let span = Span::new(name, start, len)?;
+        walk.reaches(span, name)?;
+        span.aligned(name, alignment)?;
+        walk.step(span, name)?;
+        Ok(span)
+    };
+    let tokenizer = section("tokenizer", header.tokenizer, 1)?;
+    let directory = section("directory", header.directory, 64)?;
+    section("data", (header.data, 0), 64)?;
+    let vocab = vocabulary(tokenizer.of(bytes, "tokenizer")?)?;
     ensure(vocab == header.vocab, || {
         let detail = format!("{} in the header, {} in the tokenizer", header.vocab, vocab);
         Error::new(Code::ConfigDisagrees, "header.vocab", detail)
-    })
+    })?;
+    Ok(directory)
 }
 
 /// Every entry at the place of its name.
-fn directory(bytes: &[u8], header: &Header) -> Result<Vec<Option<Entry>>> {
+fn directory(bytes: &[u8], header: &Header, rows: Span) -> Result<Vec<Option<Entry>>> {
     let names = Names::of(header)?;
     let mut found: Vec<Option<Entry>> = Vec::new();
     reserve(&mut found, names.len())?;
     found.resize(names.len(), None);
-    let rows = header.directory.of(bytes, "directory")?;
+    let rows = rows.of(bytes, "directory")?;
     for (i, raw) in rows.chunks_exact(entry::SIZE).enumerate() {
         let place = format!("entry {}", i);
         let hash = crate::bytes::u64_at(raw, 0);
