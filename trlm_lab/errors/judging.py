@@ -67,3 +67,19 @@ class ExpectationError(Refused):
     code = "EXPECTATION"
     rule = "{detail}"
     fix = "give each fault a name, a boundary of the ladder and, where it has one, a layer"
+
+
+class CalibrationTextOverlapError(Refused):
+    """Calibration text that holds judged or held-out text."""
+
+    code = "CALIBRATION_TEXT_OVERLAP"
+    rule = "{record} shares {ngram} ids or a whole case with {judged}, from id {at} of its document"
+    fix = "make the corpus again against these cases; such records are then left out"
+
+
+class CalibrationRecordError(Refused):
+    """A file that is no calibration corpus."""
+
+    code = "CALIBRATION_RECORD"
+    rule = "not a calibration corpus: {detail}"
+    fix = "make it with `trlm corpus`"
