@@ -1,4 +1,4 @@
-"""A lie in every field of an SLM1 file, and in two at once: three readers, one verdict, one rule."""
+"""A lie in every field of an SLM1 file, and in several at once: three readers, one rule."""
 
 from __future__ import annotations
 
