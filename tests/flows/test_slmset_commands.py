@@ -29,7 +29,9 @@ def test_a_file_through_a_set(capsys: Capture, tmp_path: Path) -> None:
     assert (shown["tensor"], shown["rows"]) == ("floats", [5, 9])
     assert document(capsys, verify, 3)["error"]["code"] == "SLMSET_PROOF"
     document(capsys, ["slmset", "prove", str(path), "--out", proof, "--piece", "3"], 0)
-    assert document(capsys, verify, 0)["pieces"] == [3]
+    assert document(capsys, [*verify, "--pieces", "4"], 0)["pieces"] == [3]
+    for wrong in ([], ["--pieces", "5"]):
+        assert document(capsys, [*verify, *wrong], 3)["error"]["code"] == "SLMSET_PROOF"
     shard = root / "shard-00001.bin"
     shard.write_bytes(b"\xff" + shard.read_bytes()[1:])
     codes = {f["code"] for f in document(capsys, ["check", str(root)], 3)["findings"]}
@@ -45,8 +47,14 @@ def test_questions_that_are_none(capsys: Capture, tmp_path: Path) -> None:
         ["--piece", "0", "--tensor", "floats"],
         ["--tensor", "floats", "--rows", "1"],
         ["--tensor", "floats", "--rows", "-1:2"],
+        ["--tensor", "floats", "--rows", f"0:{'9' * 5000}"],
     ):
         assert document(capsys, [*prove, *wrong], 2)["error"]["code"] == "PROOF_CHOICE"
+    for out in (path, path.parent / "link"):
+        (path.parent / "link").unlink(missing_ok=True)
+        (path.parent / "link").symlink_to(path)
+        over = ["slmset", "prove", str(path), "--out", str(out), "--piece", "0"]
+        assert document(capsys, over, 2)["error"]["code"] == "OUTPUT_IS_INPUT"
     for root in ("xyz", "00"):
         verify = ["slmset", "verify", str(path), "--root", root]
         assert document(capsys, verify, 2)["error"]["code"] == "PROOF_CHOICE"

@@ -1,5 +1,6 @@
 """One piece, and rows of one tensor, are verified without any other byte of the artifact."""
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,15 @@ import numpy as np
 import pytest
 
 from trlm_lab.base import canon
-from trlm_lab.errors import SlmNoTensorError, SlmProofError, SlmsetProofError
+from trlm_lab.errors import SlmHashError, SlmNoTensorError, SlmProofError, SlmsetProofError
+from trlm_lab.slm.numbers import DType, Role
+from trlm_lab.slm.plan import TensorSpec
 from trlm_lab.slm.read import open_slm
+from trlm_lab.slm.write import assemble
 from trlm_lab.slmset import prove_piece, prove_rows, verify_proof
 from trlm_lab.slmset.manifest import read_manifest
+
+from .conftest import CONFIG
 
 Sets = Callable[[str], Path]
 
@@ -21,12 +27,14 @@ def test_one_piece(index: int, artifact: Path, sets: Sets) -> None:
     manifest = read_manifest(sets("zstd"))
     document = prove_piece(artifact, index)
     assert document == prove_piece(sets("brotli"), index)
-    proved = verify_proof(document, manifest.merkle_root)
+    proved = verify_proof(document, manifest.merkle_root, piece_count=4)
     start = manifest.front_len + (index << 20)
     assert proved.pieces == (index,)
     assert proved.data == (artifact.read_bytes()[start : start + (1 << 20)],)
     with pytest.raises(SlmsetProofError):
-        verify_proof(document, bytes(32))
+        verify_proof(document, bytes(32), piece_count=4)
+    with pytest.raises(SlmsetProofError, match="number of pieces"):
+        verify_proof(document, manifest.merkle_root)
 
 
 @pytest.mark.parametrize(
@@ -93,3 +101,36 @@ def test_every_changed_part_of_a_proof_is_refused(artifact: Path, sets: Sets) ->
             verify_proof(raw, *trusted)
     with pytest.raises(SlmsetProofError, match="no hash"):
         verify_proof(canon.encode(row), manifest.merkle_root)
+
+
+def three_pieces() -> bytes:
+    """Rows of 4096 bytes: 256 a piece."""
+    rows = np.repeat(np.arange(600, dtype="<f4"), 1024)
+    specs = [TensorSpec("floats", Role.other, DType.f32, (600, 1024))]
+    return assemble(specs, CONFIG, {"floats": (rows.tobytes(), b"")})
+
+
+def test_a_piece_does_not_pass_for_another_under_another_number_of_pieces(tmp_path: Path) -> None:
+    """The last of three stands in the tree where the second of two would."""
+    path = tmp_path / "m.slm"
+    path.write_bytes(three_pieces())
+    slm = open_slm(path.read_bytes())
+    root, front = slm.header.merkle_root_sha256, bytes(slm.view[: slm.header.body_off])
+    lie = canon.decode(prove_piece(path, 2))
+    lie["piece_count"], lie["pieces"][0]["index"] = 2, 1
+    verify_proof(canon.encode(lie), root, piece_count=2)
+    with pytest.raises(SlmsetProofError, match="number of pieces"):
+        verify_proof(canon.encode(lie), root, piece_count=3)
+    # Row 256, the first of piece 1, shown with the bytes of row 512.
+    lie |= {"tensor": "floats", "low": 256, "high": 257, "front": front}
+    with pytest.raises(SlmsetProofError, match="number of pieces"):
+        verify_proof(canon.encode(lie), root, hashlib.sha256(front).digest())
+
+
+def test_a_damaged_artifact_is_proved_by_nobody(artifact: Path, copied: Sets) -> None:
+    data = bytearray(artifact.read_bytes())
+    data[-5] ^= 1
+    bad = copied("none").parent / "bad.slm"
+    bad.write_bytes(data)
+    with pytest.raises(SlmHashError):
+        prove_piece(bad, 0)

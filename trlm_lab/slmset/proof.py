@@ -1,8 +1,9 @@
 """Inclusion proofs that stand alone: pieces with their paths to the Merkle root.
 
 A proof of rows of a tensor also carries the front matter, whose SHA-256 binds where the tensor lies
-and how it is stored. Whoever verifies trusts two hashes (the root; of rows the front matter's, too)
-and needs no other byte of the artifact.
+and how it is stored. Whoever verifies trusts the root, and beside it the front matter's hash (for
+rows) or the number of pieces (for a piece), and needs no other byte of the artifact: a root alone
+does not say how many leaves it has, and under another number a path leads to another place.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from trlm_lab.errors import (
     SlmError,
     SlmNoTensorError,
     SlmProofError,
+    SlmsetIdentityError,
     SlmsetProofError,
 )
 from trlm_lab.slm.descriptors import TensorDesc
@@ -27,7 +29,7 @@ from trlm_lab.slm.merkle import SLM2_MERKLE, verify_piece
 from trlm_lab.slm.numbers import Layout
 from trlm_lab.slm.read import open_slm
 from trlm_lab.slm.strings import read_strings
-from trlm_lab.slm.verify import piece_views
+from trlm_lab.slm.verify import piece_views, verify_identity
 from trlm_lab.slm.window import Window
 from trlm_lab.slmset.files import mapped
 from trlm_lab.slmset.layout import PROOF_SCHEMA
@@ -90,9 +92,14 @@ def _source(path: Path) -> _Source:
         opened = open_set(path)
         rows = opened.manifest.pieces
         leaves = [SLM2_MERKLE.leaf(opened.piece(row)) for row in rows]
-        root = opened.manifest.merkle_root
+        root, found = opened.manifest.merkle_root, SLM2_MERKLE.root(leaves)
+        if found != root:
+            raise SlmsetIdentityError(
+                where=str(path), field="the Merkle root", got=found.hex(), expected=root.hex()
+            )
         return _Source(opened.front, root, leaves, lambda i: opened.piece(rows[i]))
     slm = open_slm(mapped(path), where=path.name)
+    verify_identity(slm)
     views = list(piece_views(slm))
     front = bytes(slm.view[: slm.header.body_off])
     leaves = [SLM2_MERKLE.leaf(view) for view in views]
@@ -153,10 +160,16 @@ def _spans(front: bytes, tensor: str, low: int, high: int) -> Spans:
     return spans
 
 
-def verify_proof(document: bytes, merkle_root: bytes, front_sha256: bytes | None = None) -> Proved:
-    """Check a proof against the hashes that the caller trusts; what it shows.
+def verify_proof(
+    document: bytes,
+    merkle_root: bytes,
+    front_sha256: bytes | None = None,
+    *,
+    piece_count: int | None = None,
+) -> Proved:
+    """Check a proof against what the caller trusts; what it shows.
 
-    `front_sha256` is needed for rows of a tensor.
+    `front_sha256` is needed for rows of a tensor, `piece_count` for a piece.
 
     Raises:
         SlmsetProofError: malformed, or of another artifact.
@@ -170,6 +183,7 @@ def verify_proof(document: bytes, merkle_root: bytes, front_sha256: bytes | None
         verify_piece(piece["data"], piece["index"], row["piece_count"], piece["path"], merkle_root)
         pieces[piece["index"]] = piece["data"]
     if "tensor" not in row:
+        _check_count(row["piece_count"], piece_count)
         return Proved(merkle_root, tuple(pieces), "", (0, 0), (), tuple(pieces.values()))
     front, low, high = row["front"], row["low"], row["high"]
     if front_sha256 is None:
@@ -181,8 +195,17 @@ def verify_proof(document: bytes, merkle_root: bytes, front_sha256: bytes | None
         spans = _spans(front, row["tensor"], low, high)
     except SlmError as error:
         raise SlmsetProofError(field="the rows", got=str(error), expected="rows in it") from error
+    _check_count(row["piece_count"], HEADER.unpack(memoryview(front), 0)["piece_count"])
     data = tuple(_cut(span, len(front), pieces) for span in spans)
     return Proved(merkle_root, tuple(pieces), row["tensor"], (low, high), tuple(spans), data)
+
+
+def _check_count(said: int, trusted: int | None) -> None:
+    """Refuse another number of pieces than the trusted one: places in the tree follow from it."""
+    if trusted is None:
+        _refuse("the number of pieces", said, "one to hold it against: piece_count")
+    if said != trusted:
+        _refuse("the number of pieces", said, trusted)
 
 
 def _cut(span: tuple[int, int], body: int, pieces: dict[int, bytes]) -> bytes:

@@ -61,7 +61,7 @@ def join(
     from trlm_lab.slmset import join as write
 
     require_output(out)
-    if out.resolve().parent == directory.resolve():
+    if out.resolve().is_relative_to(directory.resolve()):
         raise OutputIsInputError(where=str(out))
     with Board() as board:
         digest = write(directory, out, progress=board.report)
@@ -80,18 +80,20 @@ def prove(
     """Write an inclusion proof of one piece, or of some rows of one tensor."""
     from trlm_lab.base.blobs import write_atomically
     from trlm_lab.base.output_file import require_output
-    from trlm_lab.errors import ProofChoiceError
+    from trlm_lab.errors import OutputIsInputError, ProofChoiceError
     from trlm_lab.slmset import prove_piece, prove_rows
 
-    require_output(out)
+    require_output(out, artifact)
+    if artifact.is_dir() and out.resolve().is_relative_to(artifact.resolve()):
+        raise OutputIsInputError(where=str(out))
     if (piece is None) == (tensor is None):
         raise ProofChoiceError(where="--piece, --tensor", got="both or neither")
     if piece is not None:
         document = prove_piece(artifact, piece)
     else:
         low, _, high = rows.partition(":")
-        if not (low.isdecimal() and high.isdecimal()):
-            raise ProofChoiceError(where="--rows", got=rows)
+        if not (low.isdecimal() and high.isdecimal() and len(rows) < 40):
+            raise ProofChoiceError(where="--rows", got=rows[:80])
         document = prove_rows(artifact, str(tensor), int(low), int(high))
     write_atomically(out, document)
     return _say({"path": str(out), "size": len(document)}, json=json)
@@ -102,15 +104,19 @@ def verify(
     proof: Annotated[Path, typer.Argument(help="What `trlm slmset prove` wrote.")],
     root: Annotated[str, typer.Option(help="The trusted Merkle root, hex.")],
     front: Annotated[str, typer.Option(help="The trusted front_sha256, hex, for rows.")] = "",
+    pieces: Annotated[
+        int | None, typer.Option(min=1, help="The trusted number of pieces, for a piece.")
+    ] = None,
     json: Json = False,
 ) -> int:
-    """Check a proof alone, against hashes that are trusted."""
+    """Check a proof alone, against what is trusted: the root, and the front matter or the count."""
     import hashlib
 
     from trlm_lab.base.plain_file import read_plain
     from trlm_lab.slmset import verify_proof
 
-    proved = verify_proof(read_plain(proof), _hash("--root", root), _hash("--front", front) or None)
+    trusted = _hash("--root", root), _hash("--front", front) or None
+    proved = verify_proof(read_plain(proof), *trusted, piece_count=pieces)
     digest = hashlib.sha256(b"".join(proved.data)).hexdigest()
     row: dict[str, Any] = {"pieces": list(proved.pieces), "sha256": digest}
     if proved.tensor:
