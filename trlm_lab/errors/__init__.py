@@ -231,6 +231,9 @@ from trlm_lab.errors.oracle import (
     OracleUnsteadyError,
 )
 from trlm_lab.errors.pack import (
+    CalibrationNeededError,
+    CodesFileError,
+    CodesMismatchError,
     LedgerFileError,
     PackDtypeError,
     PackDuplicateError,
@@ -443,6 +446,7 @@ __all__ = [
     "BrowserTimeoutError",
     "BtokError",
     "CalibrationEmptyError",
+    "CalibrationNeededError",
     "CalibrationOverlapError",
     "CalibrationPairError",
     "CalibrationRecordError",
@@ -455,6 +459,8 @@ __all__ = [
     "CheckoutMissingError",
     "ChildMissingError",
     "ClaimFailed",
+    "CodesFileError",
+    "CodesMismatchError",
     "CommandLineError",
     "CompilerMissingError",
     "ConflictError",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trlm_lab.errors.root import Refused
+from trlm_lab.errors.root import Refused, UsageError
 
 
 class PackSourceError(Refused):
@@ -75,3 +75,27 @@ class LedgerFileError(Refused):
     code = "LEDGER_FILE"
     rule = "this is no ledger: {detail}"
     fix = "give a file that `trlm ledger show ... --json` wrote"
+
+
+class CodesFileError(Refused):
+    """A file that holds no codes of a calibrated quantizer."""
+
+    code = "CODES_FILE"
+    rule = "this is no file of codes: {detail}"
+    fix = "make it with `trlm quantize`"
+
+
+class CodesMismatchError(Refused):
+    """Codes of other weights than those of the source."""
+
+    code = "CODES_MISMATCH"
+    rule = "the source has for {tensor}: {detail}"
+    fix = "quantize this source, or pack the one that the codes were made of"
+
+
+class CalibrationNeededError(UsageError):
+    """A calibrated profile without calibration, or the other way round."""
+
+    code = "CALIBRATION_NEEDED"
+    rule = "{detail}"
+    fix = "pass --calibration FILE (of `trlm corpus`) or --codes FILE with a calibrated profile"

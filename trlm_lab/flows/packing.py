@@ -20,6 +20,7 @@ from trlm_lab.flows.workspace import Workspace
 from trlm_lab.inspector import inspect
 from trlm_lab.inspector.inspect import Progress, silent
 from trlm_lab.pack import derive_model_dir, pack_snapshot, quant_profile
+from trlm_lab.pack.codes import Codes
 from trlm_lab.pack.ledger_rules import rule_findings
 from trlm_lab.pack.shards import stored_tensors
 
@@ -38,10 +39,16 @@ class Packed:
         return self.artifact.quant_profile
 
 
-def pack_artifact(ws: Workspace, source: Source, described: Described, quant: str) -> Packed:
+def pack_artifact(
+    ws: Workspace, source: Source, described: Described, quant: str, codes: Codes | None = None
+) -> Packed:
     """Pack one artifact, or reuse the cached file where its bytes still verify.
 
+    Of a calibrated profile `codes` are its codes (`flows.calibrated`); their id is part of the
+    artifact's identity.
+
     Raises:
+        CalibrationNeededError, CodesMismatchError: as `pack_snapshot`.
         ArtifactUnsoundError: the independent inspector finds fault with the file.
     """
     key = canon.content_id(
@@ -51,16 +58,17 @@ def pack_artifact(ws: Workspace, source: Source, described: Described, quant: st
             chosen_place(described.receipt),
             quant,
             packer_sha256(),
+            *([codes.codes_id] if codes else []),
         ]
     )
     folder = trlm_home() / "artifacts" / key
     found = _recall(ws, folder, source.root)
     if found is None:
-        found = _pack(ws, source, described, quant, folder)
+        found = _pack(ws, source, described, quant, folder, codes)
     elif not ws.trusted:
         ws.board.say(f"pack {quant}: the cached artifact still verifies")
         ws.reused.append(f"pack-{quant}")
-    return Packed(found.artifact, found.ledger, _receipts(ws, source, described, found))
+    return Packed(found.artifact, found.ledger, _receipts(ws, source, described, found, codes))
 
 
 @dataclass(frozen=True)
@@ -72,7 +80,14 @@ class Checked:
     inspection: dict[str, Any]
 
 
-def _pack(ws: Workspace, source: Source, described: Described, quant: str, folder: Path) -> Checked:
+def _pack(
+    ws: Workspace,
+    source: Source,
+    described: Described,
+    quant: str,
+    folder: Path,
+    codes: Codes | None,
+) -> Checked:
     template = chosen_template(source.root, described.receipt)
     artifact, ledger = pack_snapshot(
         source.root,
@@ -80,6 +95,7 @@ def _pack(ws: Workspace, source: Source, described: Described, quant: str, folde
         quant,
         folder / "model.slm",
         tokenizer_section(source.root, described.config, template, ws.board.say),
+        codes=codes,
         progress=ws.board.report,
     )
     inspection = check_artifact(artifact, ledger, source.root, ws.board.report)
@@ -106,7 +122,7 @@ def _recall(ws: Workspace, folder: Path, root: Path) -> Checked | None:
 
 
 def _receipts(
-    ws: Workspace, source: Source, described: Described, found: Checked
+    ws: Workspace, source: Source, described: Described, found: Checked, codes: Codes | None
 ) -> dict[str, str]:
     store, artifact, ledger = ws.store, found.artifact, found.ledger
     profile = quant_profile(artifact.quant_profile)
@@ -127,9 +143,13 @@ def _receipts(
         "merkle_root": artifact.merkle_root,
         "size": artifact.size,
     }
-    artifact_node = store.add(
-        "artifact", identity, [described.nodes["effective_config"], profile_node, ledger_node]
-    )
+    rests_on = [described.nodes["effective_config"], profile_node, ledger_node]
+    if codes is not None:
+        facts = {"calibration_id": codes.calibration_id, "codes_id": codes.codes_id}
+        lineage = {"lineage_blob": store.put_value(dict(codes.record["lineage"]))}
+        data = store.add("calibration_data", {**facts, **lineage}, [source.nodes["source_tree"]])
+        rests_on.append(data)
+    artifact_node = store.add("artifact", identity, rests_on)
     inspection_node = store.add("inspection", found.inspection, [artifact_node])
     return {"artifact": artifact_node, "ledger": ledger_node, "inspection": inspection_node}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from trlm_lab.base.records import EffectiveConfig, Ledger, LedgerEntry
 from trlm_lab.pack.artifact_file import map_file
+from trlm_lab.pack.codes import Codes
 from trlm_lab.pack.ledger_rules import LedgerFinding, rule_findings
 from trlm_lab.pack.lineage import ledger_of
 from trlm_lab.pack.progress import Progress, silent
@@ -27,11 +28,19 @@ _CODES = {
 
 
 def prove_ledger(
-    artifact: Path, root: Path, ledger: Ledger | None = None, progress: Progress = silent
+    artifact: Path,
+    root: Path,
+    ledger: Ledger | None = None,
+    progress: Progress = silent,
+    codes: Codes | None = None,
 ) -> tuple[Ledger, list[LedgerFinding]]:
     """The ledger that the two files give, and every finding about it and about `ledger`.
 
+    Of an artifact of a calibrated profile `codes` are those that it was packed from: their bytes
+    must be the artifact's, and the source's weights those that they were made of.
+
     Raises:
+        CodesMismatchError: codes of another source.
         SlmError: the artifact is malformed or damaged.
         PackUnknownTensorError and its neighbours: the source is not that of the configuration.
     """
@@ -39,12 +48,14 @@ def prove_ledger(
     verify_all(slm)
     config = EffectiveConfig.from_map(slm.config)
     sources = open_sources(root, config)
-    derived = ledger_of(slm, sources, config, progress)
+    if codes is not None:
+        codes.check(sources)
+    derived = ledger_of(slm, sources, config, progress, codes)
     names = [tensor.name for tensor in slm.tensors]
     found = rule_findings(ledger or derived, stored_tensors(root).keys(), names)
     if ledger is not None:
         found += ledger_differences(ledger, derived)
-    found += rederive(slm, sources, derived, progress)
+    found += rederive(slm, sources, derived, progress, codes)
     return derived, found
 
 

@@ -20,6 +20,7 @@ from trlm_lab.base.records import (
 from trlm_lab.base.safetensors_header import StoredTensor
 from trlm_lab.errors import PackSourceError
 from trlm_lab.pack.artifact_file import map_file
+from trlm_lab.pack.codes import Codes
 from trlm_lab.pack.probes import (
     destination_product,
     probe_places,
@@ -38,12 +39,15 @@ from trlm_lab.slm.read import SlmFile, SlmTensor, open_slm, residual_payload
 
 _CHUNK = 1 << 20
 _LOST = "each weight is rounded to the nearest multiple of its group's scale"
+_LOST_CALIBRATED = "each weight takes the code that the calibrated quantizer chose for it"
 _LOST_NARROW = "each weight is rounded to the nearest value of the narrower float"
 _LOST_RESIDUAL = "all differences but the largest of each row are dropped, those are rounded"
 _UNREAD = "no product reads it, and a strict reader refuses any other code there"
 
 
-def derive_ledger(artifact: Path, root: Path, progress: Progress = silent) -> Ledger:
+def derive_ledger(
+    artifact: Path, root: Path, progress: Progress = silent, codes: Codes | None = None
+) -> Ledger:
     """What became of every tensor of a source, by the bytes of both files.
 
     Raises:
@@ -52,14 +56,18 @@ def derive_ledger(artifact: Path, root: Path, progress: Progress = silent) -> Le
     """
     slm = open_slm(map_file(artifact), where=artifact.name)
     config = EffectiveConfig.from_map(slm.config)
-    return ledger_of(slm, open_sources(root, config), config, progress)
+    return ledger_of(slm, open_sources(root, config), config, progress, codes)
 
 
 def ledger_of(
-    slm: SlmFile, sources: Sources, config: EffectiveConfig, progress: Progress = silent
+    slm: SlmFile,
+    sources: Sources,
+    config: EffectiveConfig,
+    progress: Progress = silent,
+    codes: Codes | None = None,
 ) -> Ledger:
-    """As `derive_ledger`, over an opened artifact and an opened source."""
-    derived = _Derived(slm, sources)
+    """As `derive_ledger`, over an opened artifact and an opened source, with calibrated codes."""
+    derived = _Derived(slm, sources, codes)
     entries = []
     for done, tensor in enumerate(slm.tensors):
         progress("ledger", done, len(slm.tensors))
@@ -93,9 +101,9 @@ class _Payload:
 class _Derived:
     """One artifact beside its source; a source tensor of several parts is hashed once."""
 
-    def __init__(self, slm: SlmFile, sources: Sources) -> None:
-        self._slm, self._sources = slm, sources
-        self._profile = profile_of(slm, sources).name
+    def __init__(self, slm: SlmFile, sources: Sources, codes: Codes | None) -> None:
+        self._slm, self._sources, self._codes = slm, sources, codes
+        self._profile = profile_of(slm, sources, codes).name
         self._digests: dict[str, str] = {}
 
     def sha256(self, stored: StoredTensor) -> str:
@@ -169,6 +177,10 @@ class _Derived:
             return tuple(steps)
         grouped = tensor.dtype.name in GROUPED
         lost = _LOST if grouped else _LOST_NARROW
+        if self._codes is not None and tensor.name in self._codes.record["tensors"]:
+            lost = _LOST_CALIBRATED
+            parameters["codes_id"] = self._codes.codes_id
+            parameters["calibration_id"] = self._codes.calibration_id
         steps.append(Transform("quantize", {**parameters, "lost": lost}))
         physical = -(-tensor.cols // UNIT) * UNIT
         if grouped and physical > tensor.cols:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from trlm_lab.base.model_parts import EMBEDDING, HEAD, ModelTensor, model_tensors
 from trlm_lab.base.records import Artifact, EffectiveConfig, Ledger
+from trlm_lab.errors import CalibrationNeededError
 from trlm_lab.pack.artifact_file import ArtifactSink, map_file
+from trlm_lab.pack.codes import Codes
 from trlm_lab.pack.lineage import ledger_of
-from trlm_lab.pack.profiles import PROFILES, PackProfile
+from trlm_lab.pack.profiles import CALIBRATED_NAMES, PROFILES, PackProfile
 from trlm_lab.pack.progress import Progress, silent
 from trlm_lab.pack.residuals import measured, payload_again
 from trlm_lab.pack.source import Sources, open_sources, widened
@@ -26,22 +28,28 @@ def pack_snapshot(
     out: Path,
     tokenizer: bytes = b"",
     *,
+    codes: Codes | None = None,
     progress: Progress = silent,
 ) -> tuple[Artifact, Ledger]:
     """Write the artifact of a snapshot; the same inputs give the same bytes.
 
     `quant` names a profile (matrices, the embedding included; norms stay f32). `tokenizer`
-    becomes the tokenizer section as it is. A tied head becomes an alias of the embedding. Memory
+    becomes the tokenizer section as it is. Of a calibrated profile `codes` are its codes, of this
+    very source. A tied head becomes an alias of the embedding. Memory
     is bounded by slices of 16 MB and the scales of one tensor; `out` is replaced whole or not.
 
     Raises:
         UnknownNameError: no such profile.
+        CalibrationNeededError: a calibrated profile without codes, or codes of another profile.
+        CodesMismatchError: codes of other weights.
         PackSourceError and its neighbours: source and configuration contradict each other.
         NonFiniteError, QuantNonFiniteError, QuantOverflowError, QuantRangeError: weights that
             cannot be stored.
     """
-    profile = PROFILES[quant]
+    profile = _profile(quant, codes)
     sources = open_sources(snapshot_root, config)
+    if codes is not None:
+        codes.check(sources)
     specs = [s for t in model_tensors(config) for s in _specs(t, profile, config, sources)]
     plan = plan_file(specs, config.to_map(), tokenizer)
     with ArtifactSink(out, plan) as sink:
@@ -65,7 +73,16 @@ def pack_snapshot(
     )
     # The ledger says what the two files say, not what the loop above meant to write.
     slm = open_slm(map_file(out), where=out.name)
-    return artifact, ledger_of(slm, sources, config, progress)
+    return artifact, ledger_of(slm, sources, config, progress, codes)
+
+
+def _profile(quant: str, codes: Codes | None) -> PackProfile:
+    """The profile by name, bound to its codes where it is calibrated."""
+    said = None if codes is None else codes.record["profile"]
+    if said != (quant if quant in CALIBRATED_NAMES else None):
+        have = "no codes are given" if said is None else f"the codes are of {said}"
+        raise CalibrationNeededError(where="--quant", detail=f"the profile is {quant}, {have}")
+    return PROFILES[quant] if codes is None else codes.profile
 
 
 def _specs(

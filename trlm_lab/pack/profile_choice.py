@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trlm_lab.errors import SlmUnsupportedError
+from trlm_lab.pack.codes import Codes
 from trlm_lab.pack.profiles import PROFILES, PackProfile
 from trlm_lab.pack.source import Sources, widened
 from trlm_lab.slm.numbers import DType, Layout
@@ -19,11 +20,13 @@ _ROWS = 256
 FirstRows = Callable[[str], tuple[int, NDArray[np.float32]] | None]
 
 
-def profile_of(slm: SlmFile, sources: Sources) -> PackProfile:
+def profile_of(slm: SlmFile, sources: Sources, codes: Codes | None = None) -> PackProfile:
     """The profile whose storage an artifact has, which was packed from `sources`.
 
-    Raises as `profile_by`.
+    With `codes` it is theirs. Raises as `profile_by`.
     """
+    if codes is not None:
+        return codes.profile
 
     def first_rows(name: str) -> tuple[int, NDArray[np.float32]] | None:
         part = sources.parts.get(name)

@@ -47,6 +47,12 @@ NAMES = (
     "q4_g64-sparse-f16",
     "q4_g64-sparse-q8",
 )
+#: Profiles of calibrated quantizers (`pack.calibrated`), in the order in which they are listed.
+CALIBRATED_NAMES = tuple(
+    f"{form}-{algorithm}"
+    for form in ("q8_r128", "q6_g64", "q5_g64", "q4_g64")
+    for algorithm in ("awq", "gptq")
+)
 
 
 @dataclass(frozen=True)
@@ -93,14 +99,16 @@ def _dense(rows: NDArray[np.float32], tensor: str, first: int) -> tuple[memoryvi
     return np.ascontiguousarray(rows, dtype="<f4").data.cast("B"), b""
 
 
-def _data(name: str) -> dict[str, Any]:
+def profile_data(name: str) -> dict[str, Any]:
+    """The file of a profile, whose name is known to be one."""
     folder = files("trlm_lab") / "data" / "profiles" / "quantization"
     row: dict[str, Any] = json.loads((folder / f"{name}.json").read_text("utf-8"))
     return row
 
 
-def _profile(name: str) -> PackProfile:
-    row = _data(name)
+def storage_profile(name: str) -> PackProfile:
+    """How a named profile stores tensors."""
+    row = profile_data(name)
     # The first two profiles are older than `storage`; their dtype is their name.
     storage = row.get("storage", {"matrices": name, "roles": {}})
     rule = row.get("residual")
@@ -118,7 +126,7 @@ def _profile(name: str) -> PackProfile:
 
 PROFILES: Registry[PackProfile] = Registry("quantization profile")
 for _name in NAMES:
-    PROFILES.register(_name, _profile(_name))
+    PROFILES.register(_name, storage_profile(_name))
 
 
 def quant_profile(name: str) -> dict[str, Any]:
@@ -127,7 +135,7 @@ def quant_profile(name: str) -> dict[str, Any]:
     Raises:
         UnknownNameError: no such profile.
     """
-    return _data(PROFILES[name].name)
+    return profile_data(name if name in CALIBRATED_NAMES else PROFILES[name].name)
 
 
 def decoder_profile(type_name: str) -> dict[str, Any]:
@@ -136,7 +144,7 @@ def decoder_profile(type_name: str) -> dict[str, Any]:
     Raises:
         UnknownNameError: no decoder of ours.
     """
-    return _data(f"ggml-{DECODERS[type_name].name.lower()}")
+    return profile_data(f"ggml-{DECODERS[type_name].name.lower()}")
 
 
 def quant_profile_id(name: str) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from trlm_lab.base.model_parts import HEAD
 from trlm_lab.base.records import EffectiveConfig, Ledger, LedgerEntry
 from trlm_lab.base.source_tensors import SourceTensor, stored_sources
+from trlm_lab.pack.codes import Codes
 from trlm_lab.pack.inverse import narrowed, source_rows
 from trlm_lab.pack.ledger_rules import LedgerFinding
 from trlm_lab.pack.profile_choice import profile_of
@@ -26,10 +27,14 @@ from trlm_lab.slm.read import SlmFile, SlmTensor
 
 
 def rederive(
-    slm: SlmFile, sources: Sources, ledger: Ledger, progress: Progress = silent
+    slm: SlmFile,
+    sources: Sources,
+    ledger: Ledger,
+    progress: Progress = silent,
+    codes: Codes | None = None,
 ) -> Iterator[LedgerFinding]:
     """A finding for every tensor whose bytes do not follow by the steps of the ledger."""
-    config, profile = EffectiveConfig.from_map(slm.config), profile_of(slm, sources)
+    config, profile = EffectiveConfig.from_map(slm.config), profile_of(slm, sources, codes)
     by_source: dict[str, list[LedgerEntry]] = {}
     for entry in ledger.entries:
         by_source.setdefault(entry.source_name, []).append(entry)

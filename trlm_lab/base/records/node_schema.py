@@ -73,6 +73,14 @@ def _sequence(children: str) -> str:
 #: A run of a whole suite; after `/`, the run of one case that a golden container was made from.
 _ENGINE_CASES = "runtime_build engine_profile case+ / source_tree effective_config case"
 _RUN = {"trace_id": ID, "engine": "engine", "trace_blob": BLOB}
+_RUNG = {
+    "rung": "text",
+    "number": "count",
+    "tensor": "text",
+    "outcome": "outcome",
+    "follows": ID,
+    "rung_blob": BLOB,
+}
 
 SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
     "file": (Shape({"path": "path", "size": "count", "sha256": ID}),),
@@ -139,6 +147,9 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
     ),
     "template_ir": (Shape({"ir_blob": BLOB}, "template_source"),),
     "quant_profile": (Shape({"name": "text", "profile_blob": BLOB}),),
+    "calibration_data": (
+        Shape({"calibration_id": ID, "codes_id": ID, "lineage_blob": BLOB}, "source_tree"),
+    ),
     "ledger": (Shape({"ledger_id": ID, "ledger_blob": BLOB}, "source_tree effective_config"),),
     "artifact": (
         Shape(
@@ -149,8 +160,22 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
                 "merkle_root": ID,
                 "size": "count",
             },
-            "effective_config quant_profile ledger",
+            "effective_config quant_profile ledger calibration_data?",
         ),
+    ),
+    # One rung of the quantization ladder; the ground says what the whole ladder is of.
+    "ladder_rung": (
+        Shape(
+            {
+                **_RUNG,
+                "artifact_sha256": ID,
+                "config_id": ID,
+                "profile": "text",
+                "rows": "ids",
+                "ladder_blob": BLOB,
+            }
+        ),
+        Shape(_RUNG, "ladder_rung"),
     ),
     "inspection": (
         Shape(
@@ -296,7 +321,6 @@ SCHEMAS: Final[dict[str, tuple[Shape, ...]]] = {
 #: a schema.
 RESERVED: Final[frozenset[str]] = frozenset(
     {
-        "calibration_data",
         "conversation_turn",
         "generation",
         "repro",

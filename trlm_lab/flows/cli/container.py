@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from trlm_lab.base.records import Ledger
     from trlm_lab.flows.acquisition import Described, Source
     from trlm_lab.flows.progress import Board
+    from trlm_lab.pack.codes import Codes
 
 
 def register(app: typer.Typer) -> None:
@@ -39,6 +40,12 @@ def pack(
         Path | None, typer.Option(help="A BTOK or BPE1 file, of an SLM1 file its tokenizer.")
     ] = None,
     block: Annotated[int, typer.Option(help="Columns of a q4_0 block in an SLM1 file.")] = 32,
+    calibration: Annotated[
+        Path | None, typer.Option(help="A corpus of `trlm corpus`, of a calibrated profile.")
+    ] = None,
+    codes: Annotated[
+        Path | None, typer.Option(help="Codes of `trlm quantize`, of a calibrated profile.")
+    ] = None,
     json: Json = False,
 ) -> int:
     """Pack a snapshot into a `.slm`."""
@@ -61,7 +68,8 @@ def pack(
             artifact, ledger_id = _pack_slm1(source, described, quant, out, tokenizer, block, board)
             licence = licence_state(source.snapshot.provenance.get("licence"))
             return _show_packed(out, {**artifact, "licence": licence}, ledger_id, json)
-        packed = pack_artifact(ws, source, described, quant)
+        given = _codes(source, described, quant, calibration, codes, board)
+        packed = pack_artifact(ws, source, described, quant, given)
         if out.resolve().parent == Path(snapshot).resolve():
             raise OutputIsInputError(where=str(out))
         # A killed copy never stands under the final name.
@@ -70,7 +78,36 @@ def pack(
             part.replace(out)
     row = {k: v for k, v in vars(packed.artifact).items() if k not in ("path", "config")}
     row["licence"] = licence_state(source.snapshot.provenance.get("licence"))
+    if given is not None:
+        row |= {"codes_id": given.codes_id, "calibration_id": given.calibration_id}
     return _show_packed(out, row, packed.ledger.ledger_id, json)
+
+
+def _codes(
+    source: Source,
+    described: Described,
+    quant: str,
+    calibration: Path | None,
+    codes: Path | None,
+    board: Board,
+) -> Codes | None:
+    """The codes that a calibrated profile is packed from; None where none are given.
+
+    Raises:
+        CalibrationNeededError: both are given.
+    """
+    from trlm_lab.errors import CalibrationNeededError
+    from trlm_lab.flows.calibrated import calibrated_codes, read_corpus
+    from trlm_lab.pack.codes import open_codes
+
+    if calibration is not None and codes is not None:
+        detail = "a corpus and codes are given, which were made of one already"
+        raise CalibrationNeededError(where="--codes", detail=detail)
+    if codes is not None:
+        return open_codes(codes)
+    if calibration is None:
+        return None
+    return calibrated_codes(source, described, quant, read_corpus(calibration), board)
 
 
 def _pack_slm1(
@@ -166,7 +203,8 @@ def ledger(
     subject: Annotated[str, typer.Argument(help="Any SOURCE, or with --source a `.slm`.")],
     reviewed: Reviewed,
     source: Annotated[
-        Path | None, typer.Option(help="What the `.slm` was made of: a model directory or an SLM1 file.")
+        Path | None,
+        typer.Option(help="What the `.slm` was made of: a model directory or an SLM1 file."),
     ] = None,
     ledger: Annotated[
         Path | None, typer.Option(help="A ledger (JSON) to verify; without one that of the files.")
@@ -177,8 +215,8 @@ def ledger(
     """Show what became of each tensor, or prove it by undoing it."""
     from trlm_lab.errors import UnknownNameError
     from trlm_lab.flows.ledgers import ledger_of, ledger_of_files, verify_files, verify_ledger
-    from trlm_lab.flows.progress import Board
     from trlm_lab.flows.migration import migrated_ledger, verify_migrated
+    from trlm_lab.flows.progress import Board
     from trlm_lab.flows.slm1 import ledger_of_slm1, verify_slm1
     from trlm_lab.pack.slm1.files import is_slm1
 
