@@ -1,4 +1,7 @@
-"""A set as it lies there: every stored and every logical byte hashed, nothing written."""
+"""A set as it lies there: every stored and every logical byte hashed, the file's structure judged.
+
+Nothing is written but a sparse temporary file of what is no payload.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from trlm_lab.errors import SlmsetError, SlmsetIdentityError
 from trlm_lab.slm.merkle import SLM2_MERKLE
 from trlm_lab.slmset.files import Progress, silent
 from trlm_lab.slmset.reader import OpenSet, open_set
+from trlm_lab.slmset.skeleton import Skeleton
 
 
 def check_set(root: Path, progress: Progress = silent) -> list[dict[str, str]]:
@@ -24,12 +28,12 @@ def check_set(root: Path, progress: Progress = silent) -> list[dict[str, str]]:
             pass
     except SlmsetError as error:
         found.append(error.as_finding())
-    found += _pieces(opened, progress)
-    return found
+    with Skeleton(opened.front, opened.manifest.file_len, opened.root.name) as skeleton:
+        return [*found, *_pieces(opened, skeleton, progress)]
 
 
-def _pieces(opened: OpenSet, progress: Progress) -> list[dict[str, str]]:
-    """Every piece; where all are sound, the whole file's hash and the Merkle root."""
+def _pieces(opened: OpenSet, skeleton: Skeleton, progress: Progress) -> list[dict[str, str]]:
+    """Every piece; where all are sound, the file's hash, the Merkle root, and its structure."""
     found, leaves, rows = [], [], opened.manifest.pieces
     digest = hashlib.sha256(opened.front)
     for row in rows:
@@ -40,6 +44,7 @@ def _pieces(opened: OpenSet, progress: Progress) -> list[dict[str, str]]:
             found.append(error.as_finding())
             continue
         digest.update(data)
+        skeleton.add(data)
         leaves.append(SLM2_MERKLE.leaf(data))
     progress("check", len(rows), len(rows))
     if not found:
@@ -52,4 +57,5 @@ def _pieces(opened: OpenSet, progress: Progress) -> list[dict[str, str]]:
                     where=str(opened.root), field=field, got=got.hex(), expected=expected.hex()
                 )
                 found.append(other.as_finding())
-    return found
+    broken = None if found else skeleton.fault()
+    return found if broken is None else [broken.as_finding()]

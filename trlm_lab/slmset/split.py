@@ -1,7 +1,7 @@
 """An SLM2 file into a set. A shard takes its name when it is whole, the manifest comes last.
 
-A set without manifest is unfinished; the same command goes on with it: shards whose journal names
-these very pieces, and whose bytes still have the journal's hashes, are kept.
+A set without manifest is unfinished; the same command goes on with it: a shard is kept whose bytes,
+cut as its journal says, decode to these very pieces.
 """
 
 from __future__ import annotations
@@ -12,17 +12,22 @@ import tempfile
 from pathlib import Path
 
 from trlm_lab.base import canon
-from trlm_lab.base.blobs import file_sha256, write_atomically
-from trlm_lab.errors import NotCanonicalError, OutputIsInputError, SlmsetFileError, UnknownNameError
+from trlm_lab.base.blobs import write_atomically
+from trlm_lab.base.plain_file import open_plain, read_start
+from trlm_lab.errors import NotCanonicalError, NotPlainFileError, SlmsetError, UnknownNameError
 from trlm_lab.slm.numbers import Codec, ShardKind
+from trlm_lab.slm.pieces import PieceDesc
 from trlm_lab.slm.read import SlmFile, open_slm
 from trlm_lab.slm.verify import verify_all
-from trlm_lab.slmset.codecs import CODECS
+from trlm_lab.slmset.codecs import CODECS, decode_piece
 from trlm_lab.slmset.files import Progress, mapped, silent
-from trlm_lab.slmset.layout import FRONT, MANIFEST, SHARD_PIECES, shard_name
+from trlm_lab.slmset.layout import FRONT, MANIFEST, MAX_PIECE, SHARD_PIECES, shard_name
 from trlm_lab.slmset.manifest import Manifest, PieceRow, ShardRow
+from trlm_lab.slmset.place import claimed, journal_name, remove, remove_foreign
 
 Shard = tuple[ShardRow, list[PieceRow]]
+#: A number of at most five bytes a piece, and some words.
+_MAX_JOURNAL = 1 << 24
 
 
 def split(
@@ -42,12 +47,19 @@ def split(
         UnknownNameError: no such codec.
         SlmError: the file is malformed or damaged.
         SlmsetFileError: `out` holds a finished set, or something else.
+        LockHeldError: another split is going on in `out`.
     """
     if codec not in Codec.__members__:
         raise UnknownNameError(kind="codec", name=codec, known=", ".join(Codec.__members__))
     slm = open_slm(mapped(path), where=path.name)
     verify_all(slm)
-    _claim(out, path)
+    with claimed(out, path):
+        return _split(slm, out, Codec[codec], shard_pieces, progress)
+
+
+def _split(
+    slm: SlmFile, out: Path, codec: Codec, shard_pieces: int, progress: Progress
+) -> Manifest:
     groups = [
         range(low, min(low + shard_pieces, len(slm.pieces)))
         for low in range(0, len(slm.pieces), shard_pieces)
@@ -55,16 +67,16 @@ def split(
     shards: list[ShardRow] = []
     pieces: list[PieceRow] = []
     for index, group in enumerate(groups):
-        progress(f"split {codec}", index, len(groups))
-        shard, rows = _kept(out, slm, index, group, Codec[codec]) or _written(
-            out, slm, index, group, Codec[codec]
+        progress(f"split {codec.name}", index, len(groups))
+        shard, rows = _kept(out, slm, index, group, codec) or _written(
+            out, slm, index, group, codec
         )
         shards.append(shard)
         pieces += rows
     front = bytes(slm.view[: slm.header.body_off])
     write_atomically(out / FRONT, front)
     manifest = Manifest(
-        file_sha256=bytes.fromhex(file_sha256(path)),
+        file_sha256=hashlib.sha256(slm.view).digest(),
         file_len=slm.header.artifact_len,
         front_sha256=hashlib.sha256(front).digest(),
         front_len=len(front),
@@ -72,68 +84,76 @@ def split(
         pieces=tuple(pieces),
         shards=tuple(shards),
     )
+    remove_foreign(out, len(groups))
     write_atomically(out / MANIFEST, manifest.encode())
-    for index in range(len(groups)):
-        (out / _journal(index)).unlink(missing_ok=True)
-    progress(f"split {codec}", len(groups), len(groups))
+    remove(out, {journal_name(index) for index in range(len(groups))}.__contains__)
+    progress(f"split {codec.name}", len(groups), len(groups))
     return manifest
 
 
-def _journal(index: int) -> str:
-    return f".{shard_name(index)}.cbor"
-
-
-def _claim(out: Path, path: Path) -> None:
-    """Refuse a directory with anything in it but what an unfinished split leaves."""
-    if path.resolve().is_relative_to(out.resolve()):
-        raise OutputIsInputError(where=str(out))
-    out.mkdir(parents=True, exist_ok=True)
-    ours = (".tmp-", ".shard-", "shard-", FRONT)
-    for found in sorted(out.iterdir()):
-        if found.name == MANIFEST or not found.name.startswith(ours):
-            raise SlmsetFileError(
-                where=str(out), field="the directory", got=found.name, expected="a new or empty one"
-            )
-        if found.name.startswith(".tmp-"):
-            found.unlink()
-
-
 def _kept(out: Path, slm: SlmFile, index: int, group: range, codec: Codec) -> Shard | None:
-    """A shard of an unfinished split, where its journal and its bytes say that it is this one."""
+    """A shard of an unfinished split, where its bytes, cut as its journal says, are this one."""
     try:
-        row = canon.decode((out / _journal(index)).read_bytes())
-        shard, rows = ShardRow(**row["shard"]), [PieceRow(**piece) for piece in row["pieces"]]
-        same = shard.codec == codec and [p.piece_index for p in rows] == list(group)
-        same = same and all(p.sha256 == slm.pieces[p.piece_index].sha256 for p in rows)
-        if same and file_sha256(out / shard_name(index)) == shard.shard_sha256.hex():
-            return shard, rows
-    except (OSError, KeyError, TypeError, AttributeError, NotCanonicalError):
-        pass
-    return None
+        row = canon.decode(read_start(out / journal_name(index), _MAX_JOURNAL))
+        sizes = row["stored_len"]
+        known = row["codec"] == codec and len(sizes) == len(group)
+        if not known or not all(type(size) is int and 0 < size <= MAX_PIECE for size in sizes):
+            return None
+        making = _Making(index, codec)
+        with open_plain(out / shard_name(index)) as stream:
+            for number, size in zip(group, sizes, strict=True):
+                own, stored = slm.pieces[number], stream.read(size)
+                data = decode_piece(codec, stored, own.logical_len, shard_name(index))
+                if hashlib.sha256(data).digest() != own.sha256:
+                    return None
+                making.add(number, own, stored)
+            return None if stream.read(1) else making.done()
+    except (OSError, KeyError, TypeError, NotCanonicalError, SlmsetError, NotPlainFileError):
+        return None
+
+
+class _Making:
+    """A shard whose stored pieces come one after the other."""
+
+    def __init__(self, index: int, codec: Codec) -> None:
+        self.index, self.codec = index, codec
+        self.rows: list[PieceRow] = []
+        self._digest, self._at = hashlib.sha256(), 0
+
+    def add(self, number: int, own: PieceDesc, stored: bytes) -> None:
+        """The next piece, as it is stored."""
+        self._digest.update(stored)
+        digest, size = hashlib.sha256(stored).digest(), len(stored)
+        self.rows.append(
+            PieceRow(number, self.index, self._at, size, own.logical_len, own.sha256, digest)
+        )
+        self._at += size
+
+    def done(self) -> Shard:
+        """Its rows."""
+        shard = ShardRow(
+            self.index, ShardKind.local_file, self.codec, 0, self._at, self._digest.digest()
+        )
+        return shard, self.rows
 
 
 def _written(out: Path, slm: SlmFile, index: int, group: range, codec: Codec) -> Shard:
-    digest, at, rows = hashlib.sha256(), 0, []
+    making = _Making(index, codec)
     handle, name = tempfile.mkstemp(prefix=".tmp-", dir=out)
     try:
         with os.fdopen(handle, "wb") as stream:
             for number in group:
                 own = slm.pieces[number]
-                data = bytes(slm.view[own.file_off : own.file_off + own.logical_len])
-                stored = CODECS[codec].encode(data)
-                stream.write(stored)
-                digest.update(stored)
-                stored_hash = hashlib.sha256(stored).digest()
-                rows.append(
-                    PieceRow(number, index, at, len(stored), len(data), own.sha256, stored_hash)
+                stored = CODECS[codec].encode(
+                    bytes(slm.view[own.file_off : own.file_off + own.logical_len])
                 )
-                at += len(stored)
+                stream.write(stored)
+                making.add(number, own, stored)
             stream.flush()
             os.fsync(stream.fileno())
-        shard = ShardRow(index, ShardKind.local_file, codec, 0, at, digest.digest())
-        journal = {"shard": dict(vars(shard)), "pieces": [dict(vars(row)) for row in rows]}
+        journal = {"codec": int(codec), "stored_len": [row.stored_len for row in making.rows]}
         Path(name).replace(out / shard_name(index))
-        write_atomically(out / _journal(index), canon.encode(journal))
+        write_atomically(out / journal_name(index), canon.encode(journal))
     finally:
         Path(name).unlink(missing_ok=True)
-    return shard, rows
+    return making.done()
