@@ -120,10 +120,11 @@ export class Runtime {
     return digest;
   }
 
-  /** Check the structure of the file at `address` and open it in place. */
-  openModel(address, length) {
+  /** Check the structure of the file at `address` and open it in place, with an order of additions. */
+  openModel(address, length, order = 0) {
     this.#model = this.#x.trlm_model_load(address, length);
     if (this.#model === 0) throw this.lastProblem();
+    this.#check(this.#x.trlm_model_order(this.#model, order));
   }
 
   /** Whether a model is open. */

@@ -13,7 +13,7 @@ import { sha256Hex } from "./sha256.js";
 import { TextRequests } from "./text_requests.js";
 import { isTokenizer, sectionOf } from "./tokenizer.js";
 
-const MODULE_URL = new URL("../runtime/trlm_scalar.wasm", import.meta.url);
+const MODULE_URL = new URL("../runtime/trlm.wasm", import.meta.url);
 const TOP_K = 64;
 const SHOWN_TOKENS = 10;
 
@@ -70,10 +70,10 @@ async function place(source, module, progress) {
  * Open the file and hash it. `trusting` leaves out what the file says of itself: the caller compares
  * the SHA-256 of the whole with one that it knows.
  */
-async function admit(source, at, trusting, progress) {
+async function admit(source, at, { trusting, order }, progress) {
   let sha256 = "";
   const checks = [
-    () => runtime.openModel(at, source.size),
+    () => runtime.openModel(at, source.size, order),
     () => { sha256 = runtime.sha256(at, source.size); },
   ];
   if (!trusting) checks.push(() => runtime.verify("selfHash"), () => runtime.verify("pieces"));
@@ -94,21 +94,24 @@ function admitBlock(source, at) {
 }
 
 /** Open a packed model; its tokenizer waits until it is wanted. */
-async function admitModel(source, at, trusting, progress) {
-  const sha256 = await admit(source, at, trusting, progress);
+async function admitModel(source, at, how, progress) {
+  const sha256 = await admit(source, at, how, progress);
   const section = sectionOf(runtime.bytes(at, source.size));
   texts = new TextRequests(runtime, section && { ...section, start: at + section.start });
   return sha256;
 }
 
-/** Start a fresh runtime, stream a `.slm` or a tokenizer into it, check it, open it. */
-async function load({ file, trusting = false }, progress) {
+/**
+ * Start a fresh runtime, stream a `.slm` or a tokenizer into it, check it, open it; `order` is the
+ * order of additions of the profile.
+ */
+async function load({ file, trusting = false, order = 0 }, progress) {
   const module = await fetchModule();
   const source = await openSource(file);
   try {
     const at = await place(source, module, progress);
     const alone = isTokenizer(runtime.bytes(at, source.size));
-    const sha256 = alone ? admitBlock(source, at) : await admitModel(source, at, trusting, progress);
+    const sha256 = alone ? admitBlock(source, at) : await admitModel(source, at, { trusting, order }, progress);
     return {
       artifact: { name: source.name, size: source.size, sha256 },
       module: { sha256: await sha256Hex(module), build_flags: runtime.buildFlags },

@@ -1,9 +1,9 @@
 //! Reference runtime for `.slm` artifacts: decoders of any effective configuration.
 //!
-//! It reads a container in place, runs the evaluation profile `scalar-f32-v1` and exposes every
-//! checkpoint of the forward pass, layer by layer. One source builds the native library and the
+//! It reads a container in place, runs the evaluation profiles `scalar-f32-v1` and `lanes16-f32-v1`
+//! and exposes every checkpoint of the forward pass, layer by layer. One source builds the native library and the
 //! WebAssembly module; both give the same bits as the NumPy reference. No dependency, no panic on
-//! hostile bytes, and `unsafe` in the ABI module alone. `docs/abi.md` describes the exports.
+//! hostile bytes, and `unsafe` in the ABI module and in `ops::widths` alone. `docs/abi.md` describes the exports.
 
 #![deny(missing_docs)]
 #![deny(unsafe_code)]

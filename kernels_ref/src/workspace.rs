@@ -5,6 +5,7 @@ use crate::checkpoint::Op;
 use crate::config::Config;
 use crate::error::{Code, Error, Result};
 use crate::ops::matmul::Scratch;
+use crate::ops::order::Order;
 use crate::ops::rope::Angles;
 
 /// One array a checkpoint, empty where the model has no such one. `output` serves as `embedding`
@@ -84,7 +85,7 @@ fn fit(vector: &mut Vec<f32>, factors: &[usize]) -> Result<()> {
 
 impl Workspace {
     /// Give every array that the model has its size for a case.
-    pub fn fit(&mut self, config: &Config, extent: Extent) -> Result<()> {
+    pub fn fit(&mut self, config: &Config, order: Order, extent: Extent) -> Result<()> {
         for op in Op::LAYER.into_iter().filter(|op| op.is_in(config)) {
             fit(self.vector(op), &extent.shape(config, op))?;
         }
@@ -99,7 +100,7 @@ impl Workspace {
             None => fit(&mut self.position, &[config.hidden])?,
         }
         let queries = config.heads * config.head_dim;
-        self.scratch.fit(extent.tokens, config.hidden.max(queries).max(config.ffn))
+        self.scratch.fit(order, extent.tokens, config.hidden.max(queries).max(config.ffn))
     }
 }
 

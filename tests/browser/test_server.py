@@ -52,7 +52,7 @@ def test_the_page_is_isolated(server: PageServer) -> None:
 
 
 def test_types_of_module_and_scripts(server: PageServer) -> None:
-    module, _ = ask(server, "/runtime/trlm_scalar.wasm")
+    module, _ = ask(server, "/runtime/trlm.wasm")
     script, _ = ask(server, "/src/worker.js")
     assert module.headers["Content-Type"] == "application/wasm"
     assert script.headers["Content-Type"].startswith("text/javascript")

@@ -22,8 +22,8 @@ def test_every_row_has_the_five_fields() -> None:
     names = [row["name"] for row in document["engines"]]
     assert len(names) == len(set(names))
     assert {"reference", "native-scalar", "wasm-scalar@wasmtime", "wasm-scalar@chromium", "torch",
-            "process:COMMAND", "native-simd", "native-threads", "wasm-simd@chromium",
-            "webgpu@chromium", "webgpu@wgpu"} <= set(names)  # fmt: skip
+            "process:COMMAND", "native-simd", "wasm-simd@wasmtime", "wasm-simd@chromium",
+            "native-threads", "webgpu@chromium", "webgpu@wgpu"} <= set(names)  # fmt: skip
 
 
 def test_planned_engines_say_what_they_wait_for() -> None:

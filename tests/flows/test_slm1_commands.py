@@ -58,7 +58,7 @@ def test_a_source_there_and_back(
     proof = ["ledger", "verify", str(new), "--source", str(path), "--ledger", str(saved)]
     assert document(capsys, proof, 0)["verdict"] == "accept"
     shown = document(capsys, ["ledger", "show", str(new), "--source", str(path)], 0)
-    assert [e["destination_name"] for e in shown["entries"]][0] == "model.embed_tokens.weight"
+    assert next(e["destination_name"] for e in shown["entries"]) == "model.embed_tokens.weight"
     block = ["--tokenizer", str(tokenizer), "--block", "7"]
     assert document(capsys, [*pack, *block], 3)["error"]["code"] == "SLM1_CANNOT_HOLD"
 

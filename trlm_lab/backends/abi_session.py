@@ -17,6 +17,7 @@ from trlm_lab.backends.abi_host import (
     all_keys_masked,
     last_error,
 )
+from trlm_lab.backends.runtime_source import ORDERS
 from trlm_lab.base.case_rules import check_case, check_decoding, check_positions, check_tokens
 from trlm_lab.base.records import Case, EngineIdentity, Observation
 from trlm_lab.errors import ContextLengthError, SessionBusyError, TrlmError
@@ -37,6 +38,9 @@ class AbiSession:
         self.model = model
         self._identity = identity
         self._turn = 0
+        order = ORDERS.get(identity.profile, 0)
+        if self._signed("trlm_model_order", model, order) < 0:
+            raise last_error(host)
 
     @property
     def identity(self) -> EngineIdentity:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -80,9 +81,15 @@ def wanted_build(features: tuple[str, ...] = ()) -> NativeBuild:
     """
     compiler = required_compiler()
     chosen = [part for name in features for part in ("--cfg", f'feature="{name}"')]
-    return NativeBuild(
-        compiler, compiler_version(compiler), sources_sha256(), (*COMMON_FLAGS, *chosen)
-    )
+    version = compiler_version(compiler)
+    flags = (*COMMON_FLAGS, *_registers(version), *chosen)
+    return NativeBuild(compiler, version, sources_sha256(), flags)
+
+
+def _registers(version: str) -> tuple[str, ...]:
+    """Functions for registers of 512 bits are stable from rustc 1.89 on."""
+    found = re.match(r"rustc 1\.(\d+)\.", version)
+    return ("--cfg", "trlm_avx512") if found and int(found[1]) >= 89 else ()
 
 
 #: Two engines of one process would compile the same library twice.

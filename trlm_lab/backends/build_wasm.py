@@ -1,7 +1,7 @@
-"""Rebuild the committed WebAssembly module: `python -m trlm_lab.backends.build_wasm [--check]`.
+"""Rebuild the committed WebAssembly modules: `python -m trlm_lab.backends.build_wasm [--check]`.
 
-With `--check` nothing is written: the module is built in a scratch directory and compared. Paths on
-the compiler's command line are relative, so that every checkout gives the same bytes.
+With `--check` nothing is written: each module is built in a scratch directory and compared. Paths
+on the compiler's command line are relative, so that every checkout gives the same bytes.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from trlm_lab.backends.runtime_source import (
     crate_version,
     sources_sha256,
 )
-from trlm_lab.backends.wasm_module import MODULE, RECORD, WasmRecord, read_record
+from trlm_lab.backends.wasm_module import MODULE, SIMD_MODULE, WasmRecord, read_record
 from trlm_lab.errors import CompilerMissingError, NativeBuildError, TrlmError, WasmModuleError
 
 TARGET = "wasm32-unknown-unknown"
 FLAGS = (*COMMON_FLAGS, "--target", TARGET, "-C", "linker=wasm-ld")
+#: Options of each module beside those.
+VARIANTS = {MODULE: (), SIMD_MODULE: ("-C", "target-feature=+simd128")}
 FIX = "apt-get install --no-install-recommends rustc libstd-rust-dev-wasm32 lld"
 
 
@@ -65,10 +67,10 @@ def toolchain() -> tuple[str, str]:
     return compiler, linker
 
 
-def build(features: tuple[str, ...] = ()) -> tuple[bytes, WasmRecord]:
+def build(features: tuple[str, ...] = (), module: Path = MODULE) -> tuple[bytes, WasmRecord]:
     """Compile the present sources; the module's bytes and their record.
 
-    `features` are those of the crate; the committed module has none.
+    `features` are those of the crate; the committed modules have none.
 
     Raises:
         CompilerMissingError, NativeBuildError.
@@ -77,9 +79,9 @@ def build(features: tuple[str, ...] = ()) -> tuple[bytes, WasmRecord]:
     # Before the compiler reads them: an edit meanwhile then shows as a record of other sources.
     sources = sources_sha256()
     with tempfile.TemporaryDirectory() as scratch:
-        out = Path(scratch) / MODULE.name
+        out = Path(scratch) / module.name
         chosen = [part for name in features for part in ("--cfg", f'feature="{name}"')]
-        flags = (*FLAGS, *chosen)
+        flags = (*FLAGS, *VARIANTS[module], *chosen)
         command = [compiler, *flags, "src/lib.rs", "-o", str(out)]
         done = subprocess.run(command, cwd=CRATE, capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -88,6 +90,7 @@ def build(features: tuple[str, ...] = ()) -> tuple[bytes, WasmRecord]:
             )
         data = out.read_bytes()
     record = WasmRecord(
+        module=module.name,
         sha256=hashlib.sha256(data).hexdigest(),
         version=crate_version(),
         compiler=compiler_version(compiler),
@@ -100,6 +103,7 @@ def build(features: tuple[str, ...] = ()) -> tuple[bytes, WasmRecord]:
 
 def why_not_comparable() -> str | None:
     """Why a rebuild here need not give the committed bytes; None where it must."""
+    # Both modules are made together, by one compiler and one linker.
     record = read_record()
     try:
         compiler, linker = toolchain()
@@ -115,7 +119,7 @@ def why_not_comparable() -> str | None:
 
 
 def check() -> str:
-    """Rebuild and compare; a line that says what was found.
+    """Rebuild and compare; a line for each module that says what was found.
 
     Raises:
         WasmModuleError: the rebuilt module has other bytes.
@@ -123,21 +127,30 @@ def check() -> str:
     reason = why_not_comparable()
     if reason is not None:
         return f"not compared: {reason}"
-    _, rebuilt = build()
-    committed = read_record()
+    return "\n".join(_checked(module) for module in VARIANTS)
+
+
+def _checked(module: Path) -> str:
+    _, rebuilt = build(module=module)
+    committed = read_record(module.with_suffix(".json"))
     if rebuilt != committed:
         detail = f"a rebuild hashes to {rebuilt.sha256}, the record says {committed.sha256}"
-        raise WasmModuleError(where=MODULE.name, detail=detail)
-    return f"rebuilt to the same bytes, SHA-256 {rebuilt.sha256}"
+        raise WasmModuleError(where=module.name, detail=detail)
+    return f"{module.name}: rebuilt to the same bytes, SHA-256 {rebuilt.sha256}"
 
 
 def write() -> str:
-    """Rebuild and replace the committed module and its record."""
-    data, record = build()
-    MODULE.parent.mkdir(parents=True, exist_ok=True)
-    MODULE.write_bytes(data)
-    RECORD.write_text(json.dumps(record.to_map(), indent=2) + "\n", encoding="utf-8")
-    return f"{MODULE.name}: {len(data)} bytes, SHA-256 {record.sha256}"
+    """Rebuild and replace the committed modules and their records."""
+    return "\n".join(_written(module) for module in VARIANTS)
+
+
+def _written(module: Path) -> str:
+    data, record = build(module=module)
+    module.parent.mkdir(parents=True, exist_ok=True)
+    module.write_bytes(data)
+    text = json.dumps(record.to_map(), indent=2) + "\n"
+    module.with_suffix(".json").write_text(text, encoding="utf-8")
+    return f"{module.name}: {len(data)} bytes, SHA-256 {record.sha256}"
 
 
 def main(arguments: list[str] | None = None) -> int:

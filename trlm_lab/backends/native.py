@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from trlm_lab.backends.abi_host import ABI_VERSION, SIGNATURES, last_error, memory_view
 from trlm_lab.backends.abi_session import AbiSession
 from trlm_lab.backends.build_native import FIX, NativeBuild, built, wanted_build
-from trlm_lab.backends.runtime_source import PROFILE, crate_version
+from trlm_lab.backends.runtime_source import FORMS, LANES_PROFILE, PROFILE, crate_version
 from trlm_lab.backends.self_hash import admit
 from trlm_lab.base.interfaces import Subject
 from trlm_lab.base.plain_file import open_plain
@@ -89,15 +89,16 @@ class NativeHost:
 
 
 class NativeRunner:
-    """The `Runner` named `native-scalar`.
+    """The `Runner` named `native-scalar`, or `native-simd` of the profile `lanes16-f32-v1`.
 
     `features` are those of the crate; `exp_ulp_off` is the deliberately wrong build of the tests,
     and the engine's name then says so.
     """
 
-    def __init__(self, *, features: tuple[str, ...] = ()) -> None:
+    def __init__(self, profile: str = PROFILE, *, features: tuple[str, ...] = ()) -> None:
+        self.profile = profile
         self.features = features
-        self.name = "+".join(("native-scalar", *features))
+        self.name = "+".join((f"native-{FORMS[profile]}", *features))
 
     def availability(self) -> Availability:
         """Whether a compiler (and with it the library) is at hand; compiles nothing."""
@@ -106,7 +107,7 @@ class NativeRunner:
         except InfrastructureError as error:
             return Availability(False, reason=f"{error.detail} ({error.where})", fix=FIX)
         # What is built already does not enter: a run must look the same before and after.
-        return Availability(True, crate_version(), (PROFILE, build.compiler_version))
+        return Availability(True, crate_version(), (self.profile, build.compiler_version))
 
     def open(self, subject: Subject) -> AbiSession:
         """Check the self hash, compile where needed, and open the artifact in place.
@@ -128,19 +129,21 @@ class NativeRunner:
             error = last_error(host)
             host.close()
             raise error
-        return AbiSession(host, model, self._identity(build))
+        return AbiSession(host, model, self._identity(build, host))
 
-    def _identity(self, build: NativeBuild) -> EngineIdentity:
+    def _identity(self, build: NativeBuild, host: NativeHost) -> EngineIdentity:
+        lanes = {"register_lanes": host.call("trlm_register_lanes")}
         return EngineIdentity(
             name=self.name,
             version=crate_version(),
-            profile=PROFILE,
+            profile=self.profile,
             build_sha256=build.build_sha256,
             details={
                 "compiler": build.compiler_version,
                 "sources_sha256": build.sources_sha256,
                 "flags": list(build.flags),
                 "platform": sys.platform,
+                **(lanes if self.profile == LANES_PROFILE else {}),
             },
         )
 

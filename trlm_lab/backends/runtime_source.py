@@ -13,7 +13,11 @@ from trlm_lab.errors import CompilerMissingError, RuntimeSourceMissingError
 #: The crate lies beside the package in a checkout; an installed wheel has none.
 CRATE = Path(__file__).resolve().parents[2] / "kernels_ref"
 CRATE_NAME = "trlm_ref"
-PROFILE = "scalar-f32-v1"
+#: Evaluation profiles of the runtime, and its number for the order of additions of each.
+PROFILE, LANES_PROFILE = "scalar-f32-v1", "lanes16-f32-v1"
+ORDERS = {PROFILE: 0, LANES_PROFILE: 1}
+#: How an engine of the runtime is named after its profile.
+FORMS = {PROFILE: "scalar", LANES_PROFILE: "simd"}
 
 #: Options of every build. No option lets the compiler reorder or fuse floating-point operations.
 COMMON_FLAGS = (

@@ -1,4 +1,4 @@
-"""The committed WebAssembly module and the record of how it was made."""
+"""The committed WebAssembly modules and the records of how they were made."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trlm_lab.backends.runtime_source import LANES_PROFILE, PROFILE
 from trlm_lab.base import strict_json
 from trlm_lab.errors import TrlmError, WasmModuleError
 
 MODULE = Path(__file__).resolve().parent / "wasm" / "trlm_scalar.wasm"
+#: The same sources for four lanes a register; no relaxed operation.
+SIMD_MODULE = MODULE.with_name("trlm_simd.wasm")
+MODULES = {PROFILE: MODULE, LANES_PROFILE: SIMD_MODULE}
 RECORD = MODULE.with_suffix(".json")
 SCHEMA = "trlm.wasm_module.v1"
 
 
 @dataclass(frozen=True)
 class WasmRecord:
-    """Hash of the module, the compiler and linker that made it, their options, and the sources."""
+    """Name and hash of the module, compiler and linker that made it, their options, the sources."""
 
+    module: str
     sha256: str
     version: str
     compiler: str
@@ -28,7 +33,7 @@ class WasmRecord:
 
     def to_map(self) -> dict[str, Any]:
         """The record as JSON holds it."""
-        return {"schema": SCHEMA, "module": MODULE.name, **vars(self), "flags": list(self.flags)}
+        return {"schema": SCHEMA, **vars(self), "flags": list(self.flags)}
 
 
 def read_record(path: Path = RECORD) -> WasmRecord:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from trlm_lab.backends.abi_host import ABI_VERSION, SIGNATURES, last_error, memory_view
 from trlm_lab.backends.abi_session import AbiSession
-from trlm_lab.backends.runtime_source import PROFILE
+from trlm_lab.backends.runtime_source import FORMS, PROFILE
 from trlm_lab.backends.self_hash import admit
-from trlm_lab.backends.wasm_module import MODULE, WasmRecord, read_module
+from trlm_lab.backends.wasm_module import MODULES, WasmRecord, read_module
 from trlm_lab.base.interfaces import Subject
 from trlm_lab.base.plain_file import require_plain
 from trlm_lab.base.records import Availability, EngineIdentity
@@ -102,11 +102,15 @@ class WasmtimeHost:
 
 
 class WasmtimeRunner:
-    """The `Runner` named `wasm-scalar@wasmtime`."""
+    """The `Runner` named `wasm-scalar@wasmtime`, or `wasm-simd@wasmtime` of `lanes16-f32-v1`.
 
-    def __init__(self, *, module: Path = MODULE) -> None:
-        self.name = "wasm-scalar@wasmtime"
-        self.module = module
+    `module` replaces the committed one of the profile.
+    """
+
+    def __init__(self, profile: str = PROFILE, *, module: Path | None = None) -> None:
+        self.profile = profile
+        self.name = f"wasm-{FORMS[profile]}@wasmtime"
+        self.module = module or MODULES[profile]
 
     def availability(self) -> Availability:
         """Whether wasmtime is installed and the module is the recorded one."""
@@ -117,7 +121,7 @@ class WasmtimeRunner:
             return Availability(False, reason="wasmtime is not installed", fix=FIX)
         except WasmModuleError as error:
             return Availability(False, reason=error.detail, fix=error.remedy)
-        return Availability(True, engine, (PROFILE, f"module by {record.compiler}"))
+        return Availability(True, engine, (self.profile, f"module by {record.compiler}"))
 
     def open(self, subject: Subject) -> AbiSession:
         """Check the self hash, instantiate the module and open the artifact in its memory.
@@ -147,7 +151,7 @@ class WasmtimeRunner:
         return EngineIdentity(
             name=self.name,
             version=record.version,
-            profile=PROFILE,
+            profile=self.profile,
             build_sha256=record.sha256,
             details={
                 "wasmtime": engine,

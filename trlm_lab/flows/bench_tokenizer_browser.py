@@ -21,7 +21,7 @@ _SCRIPT = """async () => {
   const { Tokenizer } = await import("/src/tokenizer.js");
   const Peer = (await import("/peer/tokenizers.mjs")).Tokenizer;
 
-  const runtime = await Runtime.start(await get("/runtime/trlm_scalar.wasm"));
+  const runtime = await Runtime.start(await get("/runtime/trlm.wasm"));
   const block = new Uint8Array(await get("/peer/block.tok2"));
   const at = runtime.reserve(block.length, "block");
   runtime.bytes(at, block.length).set(block);

@@ -15,10 +15,7 @@ from trlm_lab.flows.engines import ENGINES, runner
 NOT_YET = "not part of trlm_lab"
 #: Engines of the plan that this version does not build yet, and what each waits for.
 PLANNED = {
-    "native-simd": "the runtime's 16-lane kernels (profile lanes16-f32-v1) for this processor",
     "native-threads": "the runtime's work sharing, in the order of lanes16-f32-v1",
-    "wasm-simd@wasmtime": "a second module, built with simd128",
-    "wasm-simd@chromium": "a second module, built with simd128",
     "wasm-threads@chromium": "a module with shared memory, and a cross-origin isolated page",
     "webgpu@chromium": "the WGSL kernels and their profile webgpu-f32-v1",
     "webgpu@wgpu": "the WGSL kernels and a wgpu host for them",

@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from trlm_lab.base.interfaces import Runner
 from trlm_lab.base.registry import Registry
 
+SCALAR, LANES = "scalar-f32-v1", "lanes16-f32-v1"
 #: Engines of the profile `scalar-f32-v1`: their checkpoints must have the same bits.
 EXACT_ENGINES = ("reference", "native-scalar", "wasm-scalar@wasmtime", "wasm-scalar@chromium")
 
 
-def _reference(profile: str = "scalar-f32-v1") -> Runner:
+def _reference(profile: str = SCALAR) -> Runner:
     from trlm_lab.backends.reference import ReferenceRunner
 
     return ReferenceRunner(profile)
 
 
-def _native() -> Runner:
+def _native(profile: str = SCALAR) -> Runner:
     from trlm_lab.backends.native import NativeRunner
 
-    return NativeRunner()
+    return NativeRunner(profile)
 
 
-def _wasmtime() -> Runner:
+def _wasmtime(profile: str = SCALAR) -> Runner:
     from trlm_lab.backends.wasm_wasmtime import WasmtimeRunner
 
-    return WasmtimeRunner()
+    return WasmtimeRunner(profile)
 
 
-def _chromium() -> Runner:
+def _chromium(profile: str = SCALAR) -> Runner:
     from trlm_lab.backends.browser import ChromiumRunner
 
-    return ChromiumRunner()
+    return ChromiumRunner(profile)
 
 
 def _torch(dtype: str = "float32") -> Runner:
@@ -58,6 +60,9 @@ ENGINES.register("reference", _reference)
 ENGINES.register("native-scalar", _native)
 ENGINES.register("wasm-scalar@wasmtime", _wasmtime)
 ENGINES.register("wasm-scalar@chromium", _chromium)
+ENGINES.register("native-simd", partial(_native, LANES))
+ENGINES.register("wasm-simd@wasmtime", partial(_wasmtime, LANES))
+ENGINES.register("wasm-simd@chromium", partial(_chromium, LANES))
 ENGINES.register("torch", _torch)
 ENGINES.register("torch:1-thread", _torch_one_thread)
 ENGINES.register("llama.cpp", _llama_cpp)

@@ -1,5 +1,6 @@
 //! Version, memory and hashes.
 
+use crate::ops::widths::Width;
 use std::alloc::{alloc, dealloc, Layout};
 
 use super::errors::fail;
@@ -19,6 +20,12 @@ pub extern "C" fn trlm_abi_version() -> u32 {
 #[no_mangle]
 pub extern "C" fn trlm_build_flags() -> u32 {
     u32::from(cfg!(feature = "exp_ulp_off"))
+}
+
+/// Lanes of a register that the products of `lanes16-f32-v1` use here: 4, 8 or 16.
+#[no_mangle]
+pub extern "C" fn trlm_register_lanes() -> u32 {
+    Width::best().lanes()
 }
 
 /// `len` bytes aligned to 64, or null.

@@ -2,8 +2,9 @@
 
 use super::errors::{fail, status};
 use super::{null, slice};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::model::Model;
+use crate::ops::order::Order;
 use crate::runtime::Runtime;
 
 /// What a handle points at. The bytes stay the host's, hence no lifetime that Rust could check.
@@ -74,4 +75,15 @@ pub unsafe extern "C" fn trlm_model_info(handle: Handle, key: u32) -> u32 {
 pub unsafe extern "C" fn trlm_model_verify(handle: Handle, what: u32) -> i32 {
     let checked = runtime(handle).and_then(|r| r.model().file.verify(what));
     status(checked.map(|()| 0))
+}
+
+/// Choose the order of additions: 0 ascending, 1 in sixteen lanes.
+///
+/// # Safety
+/// See the module.
+#[no_mangle]
+pub unsafe extern "C" fn trlm_model_order(handle: Handle, order: u32) -> i32 {
+    let unknown = || Error::new(Code::Argument, "order", format!("{} is no order", order));
+    let chosen = Order::of(order).ok_or_else(unknown);
+    status(runtime(handle).and_then(|r| r.set_order(chosen?)).map(|()| 0))
 }

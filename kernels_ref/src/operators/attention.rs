@@ -6,6 +6,7 @@ use crate::error::{ensure, Code, Error, Result};
 use crate::ops::attention::{sum_values, Visibility, NO_WINDOW};
 use crate::ops::elementary::softcap;
 use crate::ops::matmul::{matmul, Rows, Scratch};
+use crate::ops::order::Order;
 use crate::quant::Matrix;
 
 /// Lengths of the axes: queries, keys, query heads, key/value heads, channels, value channels.
@@ -64,7 +65,7 @@ fn attend(extent: &Extent, operands: &Operands, y: &mut [f32]) -> Result<()> {
         Error::new(Code::OutOfMemory, "allocation", format!("{} x {} scores", queries, keys))
     })?;
     let (mut scores, mut probs, mut scratch) = (zeros(area)?, zeros(area)?, Scratch::default());
-    scratch.fit(queries, width)?;
+    scratch.fit(Order::Ascending, queries, width)?;
     for head in 0..heads {
         let group = head / (heads / shared);
         let stride = shared * width;
@@ -72,7 +73,7 @@ fn attend(extent: &Extent, operands: &Operands, y: &mut [f32]) -> Result<()> {
             Rows { data: &q[head * width..], rows: queries, cols: width, stride: heads * width };
         let against =
             Matrix::View(Rows { data: &k[group * width..], rows: keys, cols: width, stride });
-        matmul(rows, &against, &mut scores, keys, &mut scratch);
+        matmul(Order::Ascending, rows, &against, &mut scores, keys, &mut scratch);
         for score in &mut scores {
             *score *= scale;
             if *cap != 0.0 {

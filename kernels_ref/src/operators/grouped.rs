@@ -5,6 +5,7 @@ use super::{answer, Array, Kind};
 use crate::bytes::reserve;
 use crate::error::{ensure, Code, Error, Result};
 use crate::ops::matmul::{matmul, Rows, Scratch};
+use crate::ops::order::Order;
 use crate::quant::grouped::{pack_codes, quantize_row, Form, Grouped, COLUMNS};
 use crate::quant::scales::Encoding;
 use crate::quant::Matrix;
@@ -154,7 +155,14 @@ pub fn matmul_rows(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
     let outer = stored.rows();
     outputs[0].expect(Kind::F32, &[tokens, outer], "y")?;
     let (mut y, mut scratch) = (zeros(tokens * outer)?, Scratch::default());
-    scratch.fit(tokens, inner)?;
-    matmul(Rows::dense(&x, inner), &Matrix::Grouped(stored), &mut y, outer, &mut scratch);
+    scratch.fit(Order::Ascending, tokens, inner)?;
+    matmul(
+        Order::Ascending,
+        Rows::dense(&x, inner),
+        &Matrix::Grouped(stored),
+        &mut y,
+        outer,
+        &mut scratch,
+    );
     answer(&mut outputs[0], &[tokens, outer], y)
 }

@@ -7,6 +7,7 @@ use crate::ops::attention::{self, Visibility, NO_WINDOW};
 use crate::ops::bias;
 use crate::ops::layer_norm as centred;
 use crate::ops::matmul::{self as product, Rows, Scratch};
+use crate::ops::order::Order;
 use crate::ops::rms_norm as norm;
 use crate::ops::rope::{Angles, RopeOrder};
 use crate::quant::Matrix;
@@ -24,7 +25,7 @@ pub fn rms_norm(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
     let shape = inputs[0].axes::<2>("x")?;
     let (x, weight) = (inputs[0].f32s(&shape, "x")?, inputs[1].f32s(&shape[1..], "weight")?);
     let mut y = zeros(x.len())?;
-    norm::rms_norm(&x, &weight, inputs[2].number("eps")?, &mut y);
+    norm::rms_norm(Order::Ascending, &x, &weight, inputs[2].number("eps")?, &mut y);
     answer(&mut outputs[0], &shape, y)
 }
 
@@ -35,7 +36,7 @@ pub fn layer_norm(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
     let weight = inputs[1].f32s(&shape[1..], "weight")?;
     let bias = inputs[2].f32s(&shape[1..], "bias")?;
     let mut y = zeros(x.len())?;
-    centred::layer_norm(&x, &weight, &bias, inputs[3].number("eps")?, &mut y);
+    centred::layer_norm(Order::Ascending, &x, &weight, &bias, inputs[3].number("eps")?, &mut y);
     answer(&mut outputs[0], &shape, y)
 }
 
@@ -90,6 +91,7 @@ pub fn softmax_rows(scores: &[f32], visible: &[bool], keys: usize, probs: &mut [
     for ((scores, shown), probs) in rows.zip(probs.chunks_exact_mut(keys)) {
         if shown.contains(&true) {
             attention::softmax(
+                Order::Ascending,
                 scores,
                 probs,
                 Visibility { past: keys - 1, shown, window: NO_WINDOW },
@@ -119,9 +121,9 @@ pub fn matmul(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
     let weight = inputs[1].f32s(&[outer, inner], "weight")?;
     outputs[0].expect(super::Kind::F32, &[tokens, outer], "y")?;
     let (mut y, mut scratch) = (zeros(tokens * outer)?, Scratch::default());
-    scratch.fit(tokens, inner)?;
+    scratch.fit(Order::Ascending, tokens, inner)?;
     let weight = Matrix::View(Rows::dense(&weight, inner));
-    product::matmul(Rows::dense(&x, inner), &weight, &mut y, outer, &mut scratch);
+    product::matmul(Order::Ascending, Rows::dense(&x, inner), &weight, &mut y, outer, &mut scratch);
     answer(&mut outputs[0], &[tokens, outer], y)
 }
 

@@ -1,6 +1,7 @@
 //! Causal attention of one head: scores, mask, softmax over the visible keys, value sums.
 
 use super::elementary::{exp, softcap};
+use super::order::Order;
 
 /// What a masked score reads as: the most negative finite f32.
 pub const MASKED: f32 = f32::MIN;
@@ -40,8 +41,14 @@ pub struct Head<'a> {
 }
 
 impl Head<'_> {
-    /// Scale, cap, mask and normalise each row. Sums run over the visible keys, ascending.
-    pub fn normalise(&mut self, scale: f32, cap: Option<f32>, visibility: Visibility<'_>) {
+    /// Scale, cap, mask and normalise each row. Sums run over the visible keys, oldest first.
+    pub fn normalise(
+        &mut self,
+        order: Order,
+        scale: f32,
+        cap: Option<f32>,
+        visibility: Visibility<'_>,
+    ) {
         let keys = visibility.shown.len();
         let rows = self.scores.chunks_exact_mut(keys).zip(self.masked.chunks_exact_mut(keys));
         for (t, ((scores, masked), probs)) in
@@ -56,13 +63,19 @@ impl Head<'_> {
             for key in visibility.keys(t) {
                 masked[key] = scores[key];
             }
-            softmax(scores, probs, visibility, t);
+            softmax(order, scores, probs, visibility, t);
         }
     }
 }
 
 /// Softmax of row `t` over its visible keys; other entries of `probs` are left alone.
-pub fn softmax(scores: &[f32], probs: &mut [f32], visibility: Visibility<'_>, t: usize) {
+pub fn softmax(
+    order: Order,
+    scores: &[f32],
+    probs: &mut [f32],
+    visibility: Visibility<'_>,
+    t: usize,
+) {
     let mut largest = f32::NEG_INFINITY;
     for key in visibility.keys(t) {
         // A NaN stays the largest, so that it reaches every probability of the row.
@@ -70,12 +83,10 @@ pub fn softmax(scores: &[f32], probs: &mut [f32], visibility: Visibility<'_>, t:
             largest = scores[key];
         }
     }
-    let mut sum = 0.0f32;
     for key in visibility.keys(t) {
-        let weight = exp(scores[key] - largest);
-        probs[key] = weight;
-        sum += weight;
+        probs[key] = exp(scores[key] - largest);
     }
+    let sum = order.sum(visibility.keys(t).map(|key| probs[key]));
     for key in visibility.keys(t) {
         probs[key] /= sum;
     }
@@ -110,7 +121,7 @@ mod tests {
         let (mut scores, mut masked, mut probs) = ([4.0; 6], [0.0; 6], [9.0; 6]);
         let visibility = Visibility { past: 1, shown: &[false, true, true], window: NO_WINDOW };
         let mut head = Head { scores: &mut scores, masked: &mut masked, probs: &mut probs };
-        head.normalise(0.25, None, visibility);
+        head.normalise(Order::Ascending, 0.25, None, visibility);
         assert_eq!(scores, [1.0; 6]);
         assert_eq!(masked, [MASKED, 1.0, MASKED, MASKED, 1.0, 1.0]);
         assert_eq!(probs[..3], [0.0, 1.0, 0.0]);
@@ -133,7 +144,7 @@ mod tests {
         let (mut scores, mut masked, mut probs) = ([f32::MAX, f32::MAX], [0.0; 2], [0.0; 2]);
         let visibility = Visibility { past: 0, shown: &[true, true], window: NO_WINDOW };
         let mut head = Head { scores: &mut scores, masked: &mut masked, probs: &mut probs };
-        head.normalise(1.0, Some(2.0), visibility);
+        head.normalise(Order::Ascending, 1.0, Some(2.0), visibility);
         assert_eq!((scores, masked, probs), ([2.0, 2.0], [2.0, MASKED], [1.0, 0.0]));
     }
 
@@ -142,7 +153,7 @@ mod tests {
         let (mut scores, mut masked, mut probs) = ([f32::NAN, 1.0], [0.0; 2], [0.0; 2]);
         let visibility = Visibility { past: 1, shown: &[true, true], window: NO_WINDOW };
         let mut head = Head { scores: &mut scores, masked: &mut masked, probs: &mut probs };
-        head.normalise(1.0, None, visibility);
+        head.normalise(Order::Ascending, 1.0, None, visibility);
         assert!(probs.iter().all(|p| p.is_nan()));
     }
 }

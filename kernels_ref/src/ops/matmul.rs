@@ -1,20 +1,13 @@
-//! `y = x W^T`: one f32 accumulator an output, ascending over the columns, never fused.
+//! `y = x W^T` in an order of additions.
 //!
-//! The plain form is one dot product an output. The fast form computes a tile of rows x tokens at
-//! once: each output keeps its own single ascending chain, so the bits are those of the plain form,
-//! and the independent chains fill the vector or the scalar units. A weight row is decoded once and
-//! then used by every token.
+//! The plain form is one sum an output. The fast forms (`ascending`, `lanes`) compute the same sums
+//! side by side and have the bits of the plain form.
 
-use crate::bytes::reserve;
+use super::ascending::{self, Tiles};
+use super::lanes::{self, Padded};
+use super::order::Order;
 use crate::error::Result;
 use crate::quant::Matrix;
-
-/// Weight rows of a panel. Native code holds them in vector registers; a WebAssembly engine has
-/// scalar chains only, and more than eight of them spill.
-const ROWS: usize = if cfg!(target_arch = "wasm32") { 2 } else { 8 };
-
-/// Tokens of a full tile.
-const TOKENS: usize = 4;
 
 /// Rows of f32 values, `stride` apart: a matrix or one head's part of it.
 #[derive(Clone, Copy)]
@@ -46,130 +39,46 @@ impl<'a> Rows<'a> {
 /// Buffers that a multiplication needs; kept, so that running allocates nothing.
 #[derive(Default)]
 pub struct Scratch {
-    tiles: Vec<f32>,
-    panel: Vec<f32>,
-    row: Vec<f32>,
+    tiles: Tiles,
+    padded: Padded,
 }
 
 impl Scratch {
     /// Make room for inputs of `tokens` rows and `cols` columns.
-    pub fn fit(&mut self, tokens: usize, cols: usize) -> Result<()> {
-        reserve(&mut self.tiles, tokens.saturating_mul(cols))?;
-        reserve(&mut self.panel, cols.saturating_mul(ROWS))?;
-        reserve(&mut self.row, cols)
+    pub fn fit(&mut self, order: Order, tokens: usize, cols: usize) -> Result<()> {
+        match order {
+            Order::Ascending => self.tiles.fit(tokens, cols),
+            Order::Lanes => self.padded.fit(tokens, cols),
+        }
     }
 }
 
 /// `y[t][r] = sum over c of x[t][c] * w[r][c]`; row t of `y` begins at `t * y_stride`. A sparse
 /// residual is a sum of its own, added once.
-pub fn matmul(x: Rows<'_>, w: &Matrix<'_>, y: &mut [f32], y_stride: usize, scratch: &mut Scratch) {
-    let Scratch { tiles, panel, row } = scratch;
-    pack_tiles(x, tiles);
-    row.resize(x.cols, 0.0);
-    let mut r = 0;
-    while r + ROWS <= w.rows() {
-        pack_panel::<ROWS>(w, r, row, panel);
-        multiply_panel::<ROWS>(x.rows, x.cols, tiles, panel, y, y_stride, r);
-        r += ROWS;
-    }
-    while r < w.rows() {
-        pack_panel::<1>(w, r, row, panel);
-        multiply_panel::<1>(x.rows, x.cols, tiles, panel, y, y_stride, r);
-        r += 1;
+pub fn matmul(
+    order: Order,
+    x: Rows<'_>,
+    w: &Matrix<'_>,
+    y: &mut [f32],
+    y_stride: usize,
+    scratch: &mut Scratch,
+) {
+    match order {
+        Order::Ascending => ascending::product(x, w, y, y_stride, &mut scratch.tiles),
+        Order::Lanes => lanes::product(x, w, y, y_stride, &mut scratch.padded),
     }
     if let Some(sparse) = w.residual() {
         sparse.add_product(x, y, y_stride);
     }
 }
 
-/// Interleave the tokens: full tiles as `[c][TOKENS]`, the tokens left over as plain rows.
-fn pack_tiles(x: Rows<'_>, tiles: &mut Vec<f32>) {
-    tiles.clear();
-    let full = x.rows / TOKENS * TOKENS;
-    for first in (0..full).step_by(TOKENS) {
-        let rows: [&[f32]; TOKENS] =
-            [x.row(first), x.row(first + 1), x.row(first + 2), x.row(first + 3)];
-        for c in 0..x.cols {
-            tiles.extend(rows.iter().map(|row| row[c]));
-        }
-    }
-    for t in full..x.rows {
-        tiles.extend_from_slice(x.row(t));
-    }
-}
-
-/// Decode rows `first..first + R` and interleave them as `[c][R]`.
-fn pack_panel<const R: usize>(w: &Matrix<'_>, first: usize, row: &mut [f32], panel: &mut Vec<f32>) {
-    panel.resize(row.len() * R, 0.0);
-    for r in 0..R {
-        w.decode_row(first + r, row);
-        for (slot, &value) in panel.chunks_exact_mut(R).zip(row.iter()) {
-            slot[r] = value;
-        }
-    }
-}
-
-/// All tokens against one panel.
-fn multiply_panel<const R: usize>(
-    tokens: usize,
-    cols: usize,
-    tiles: &[f32],
-    panel: &[f32],
-    y: &mut [f32],
-    y_stride: usize,
-    first_row: usize,
-) {
-    let full = tokens / TOKENS * TOKENS;
-    let (tiles, rest) = tiles.split_at(full * cols);
-    for (i, tile) in tiles.chunks_exact(TOKENS * cols).enumerate() {
-        let sums = multiply_tile::<TOKENS, R>(tile, panel);
-        store(&sums, y, y_stride, i * TOKENS, first_row);
-    }
-    for (i, tile) in rest.chunks_exact(cols).enumerate() {
-        let sums = multiply_tile::<1, R>(tile, panel);
-        store(&sums, y, y_stride, full + i, first_row);
-    }
-}
-
-/// T x R sums, each one chain over ascending columns.
-#[inline(always)]
-fn multiply_tile<const T: usize, const R: usize>(tile: &[f32], panel: &[f32]) -> [[f32; R]; T] {
-    let mut sums = [[0.0f32; R]; T];
-    for (x, w) in tile.chunks_exact(T).zip(panel.chunks_exact(R)) {
-        for t in 0..T {
-            for r in 0..R {
-                sums[t][r] += x[t] * w[r];
-            }
-        }
-    }
-    sums
-}
-
-#[inline(always)]
-fn store<const T: usize, const R: usize>(
-    sums: &[[f32; R]; T],
-    y: &mut [f32],
-    y_stride: usize,
-    first_token: usize,
-    first_row: usize,
-) {
-    for (t, sums) in sums.iter().enumerate() {
-        let start = (first_token + t) * y_stride + first_row;
-        y[start..start + R].copy_from_slice(sums);
-    }
-}
-
-/// The plain form: the definition that the fast form is tested against.
-pub fn matmul_plain(x: Rows<'_>, w: &Matrix<'_>, y: &mut [f32]) {
+/// The plain form: the definition that the fast forms are tested against.
+pub fn matmul_plain(order: Order, x: Rows<'_>, w: &Matrix<'_>, y: &mut [f32]) {
     let mut row = vec![0.0f32; x.cols];
     for r in 0..w.rows() {
         w.decode_row(r, &mut row);
         for t in 0..x.rows {
-            let mut sum = 0.0f32;
-            for (&x, &w) in x.row(t).iter().zip(&row) {
-                sum += x * w;
-            }
-            y[t * w.rows() + r] = sum;
+            y[t * w.rows() + r] = order.sum(x.row(t).iter().zip(&row).map(|(&x, &w)| x * w));
         }
     }
     if let Some(sparse) = w.residual() {
@@ -193,17 +102,20 @@ mod tests {
     #[test]
     fn fast_and_plain_give_the_same_bits() {
         let mut scratch = Scratch::default();
-        for &(tokens, rows, cols) in &[(1, 1, 1), (1, 17, 33), (3, 8, 5), (4, 9, 64), (13, 23, 96)]
-        {
-            let (x, w) = (noise(tokens * cols, 1), noise(rows * cols, 2));
-            let x = Rows::dense(&x, cols);
-            let w = Matrix::View(Rows::dense(&w, cols));
-            let (mut fast, mut plain) = (vec![0.0; tokens * rows], vec![0.0; tokens * rows]);
-            scratch.fit(tokens, cols).unwrap();
-            matmul(x, &w, &mut fast, rows, &mut scratch);
-            matmul_plain(x, &w, &mut plain);
-            let bits = |v: &[f32]| v.iter().map(|f| f.to_bits()).collect::<Vec<_>>();
-            assert_eq!(bits(&fast), bits(&plain), "{} x {} x {}", tokens, rows, cols);
+        for &order in &[Order::Ascending, Order::Lanes] {
+            for &(tokens, rows, cols) in
+                &[(1, 1, 1), (1, 17, 33), (3, 8, 5), (4, 9, 64), (13, 23, 96), (7, 5, 31)]
+            {
+                let (x, w) = (noise(tokens * cols, 1), noise(rows * cols, 2));
+                let x = Rows::dense(&x, cols);
+                let w = Matrix::View(Rows::dense(&w, cols));
+                let (mut fast, mut plain) = (vec![0.0; tokens * rows], vec![0.0; tokens * rows]);
+                scratch.fit(order, tokens, cols).unwrap();
+                matmul(order, x, &w, &mut fast, rows, &mut scratch);
+                matmul_plain(order, x, &w, &mut plain);
+                let bits = |v: &[f32]| v.iter().map(|f| f.to_bits()).collect::<Vec<_>>();
+                assert_eq!(bits(&fast), bits(&plain), "{} x {} x {}", tokens, rows, cols);
+            }
         }
     }
 }

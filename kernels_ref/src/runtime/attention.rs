@@ -1,6 +1,6 @@
 //! The first half of a layer: attention, and the residual behind it.
 
-use super::pass::{project, Pass};
+use super::pass::Pass;
 use crate::cache::LayerCache;
 use crate::config::{Config, QkNorm};
 use crate::ops::attention::{sum_values, Head};
@@ -24,9 +24,9 @@ impl Pass<'_> {
         let (config, layer) = (self.config, self.layer);
         let x = self.normed(&layer.attn_norm, &work.input, &mut work.attn_norm);
         let x = Rows::dense(x, config.hidden);
-        project(x, &layer.q_proj, &mut work.q_proj, &mut work.scratch);
-        project(x, &layer.k_proj, &mut work.k_proj, &mut work.scratch);
-        project(x, &layer.v_proj, &mut work.v_proj, &mut work.scratch);
+        self.project(x, &layer.q_proj, &mut work.q_proj, &mut work.scratch);
+        self.project(x, &layer.k_proj, &mut work.k_proj, &mut work.scratch);
+        self.project(x, &layer.v_proj, &mut work.v_proj, &mut work.scratch);
         self.normed(&layer.q_norm, &work.q_proj, &mut work.q_norm);
         self.normed(&layer.k_norm, &work.k_proj, &mut work.k_norm);
         self.rotate(work);
@@ -37,7 +37,7 @@ impl Pass<'_> {
             self.attend_head(work, cache, head);
         }
         let joined = Rows::dense(&work.attn_values, config.heads * config.head_dim);
-        project(joined, &layer.o_proj, &mut work.o_proj, &mut work.scratch);
+        self.project(joined, &layer.o_proj, &mut work.o_proj, &mut work.scratch);
         let update = self.normed(&layer.post_attn_norm, &work.o_proj, &mut work.post_attn_norm);
         add(&work.input, update, &mut work.attn_residual);
     }
@@ -70,10 +70,10 @@ impl Pass<'_> {
         let area = extent.tokens * extent.keys;
         let range = head * area..(head + 1) * area;
         let scores = &mut work.attn_scores[range.clone()];
-        matmul(q, &Matrix::View(k), scores, extent.keys, &mut work.scratch);
+        matmul(self.order, q, &Matrix::View(k), scores, extent.keys, &mut work.scratch);
         let (masked, probs) = (&mut work.attn_masked[range.clone()], &mut work.attn_probs[range]);
         let (scale, cap) = (config.attention_scale, config.attention_cap);
-        Head { scores, masked, probs }.normalise(scale, cap, self.visibility);
+        Head { scores, masked, probs }.normalise(self.order, scale, cap, self.visibility);
         for (t, probs) in probs.chunks_exact(extent.keys).enumerate() {
             let start = t * queries + head * dim;
             let y = &mut work.attn_values[start..start + dim];

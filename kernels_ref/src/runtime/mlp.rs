@@ -1,6 +1,6 @@
 //! The second half of a layer: the MLP, and the residual behind it.
 
-use super::pass::{project, Pass};
+use super::pass::Pass;
 use crate::config::Activation;
 use crate::ops::activation::activate;
 use crate::ops::elementary::ErfSeries;
@@ -17,9 +17,9 @@ impl Pass<'_> {
         let x = self.normed(&layer.mlp_norm, &work.attn_residual, &mut work.mlp_norm);
         let x = Rows::dense(x, config.hidden);
         if let Some(gate) = &layer.gate_proj {
-            project(x, gate, &mut work.gate_proj, &mut work.scratch);
+            self.project(x, gate, &mut work.gate_proj, &mut work.scratch);
         }
-        project(x, &layer.up_proj, &mut work.up_proj, &mut work.scratch);
+        self.project(x, &layer.up_proj, &mut work.up_proj, &mut work.scratch);
         let gate = layer.gate_proj.as_ref().map(|_| &work.gate_proj[..]);
         let (up, y) = (&work.up_proj, &mut work.mlp_act);
         match config.activation {
@@ -31,7 +31,7 @@ impl Pass<'_> {
             }
         }
         let x = Rows::dense(&work.mlp_act, config.ffn);
-        project(x, &layer.down_proj, &mut work.down_proj, &mut work.scratch);
+        self.project(x, &layer.down_proj, &mut work.down_proj, &mut work.scratch);
         let update = self.normed(&layer.post_mlp_norm, &work.down_proj, &mut work.post_mlp_norm);
         add(&work.attn_residual, update, &mut work.output);
     }

@@ -15,6 +15,7 @@ use crate::ops::attention::{Visibility, NO_WINDOW};
 use crate::ops::elementary::softcap;
 use crate::ops::matmul::{matmul, Rows};
 use crate::ops::nan::canonicalise;
+use crate::ops::order::Order;
 use crate::topk::top_k;
 use crate::workspace::{Extent, Workspace};
 pub use case::{Case, APPEND, LAST_LOGITS};
@@ -32,6 +33,7 @@ struct Running {
 /// A model, its cache and the case it runs.
 pub struct Runtime<'a> {
     model: Model<'a>,
+    order: Order,
     cache: Cache,
     work: Workspace,
     running: Option<Running>,
@@ -43,7 +45,22 @@ impl<'a> Runtime<'a> {
     pub fn new(model: Model<'a>) -> Runtime<'a> {
         let width = model.config.kv_heads * model.config.head_dim;
         let cache = Cache::new(model.config.layers, width);
-        Runtime { model, cache, work: Workspace::default(), running: None, exposed: Vec::new() }
+        Runtime {
+            model,
+            order: Order::Ascending,
+            cache,
+            work: Workspace::default(),
+            running: None,
+            exposed: Vec::new(),
+        }
+    }
+
+    /// The order of additions of all cases from now on; what is cached in another is refused.
+    pub fn set_order(&mut self, order: Order) -> Result<()> {
+        let free = order == self.order || (self.running.is_none() && self.cache.len() == 0);
+        ensure(free, || Error::new(Code::Argument, "order", "a case was begun in another"))?;
+        self.order = order;
+        Ok(())
     }
 
     /// The model.
@@ -81,7 +98,7 @@ impl<'a> Runtime<'a> {
         let tokens = case.tokens.len();
         let rows = if case.flags & LAST_LOGITS != 0 { 1 } else { tokens };
         let extent = Extent { tokens, keys: past + tokens, rows };
-        self.work.fit(&self.model.config, extent)?;
+        self.work.fit(&self.model.config, self.order, extent)?;
         self.cache.reserve(tokens)?;
         let (mut held, mut positions) = (Vec::new(), Vec::new());
         reserve(&mut held, tokens)?;
@@ -188,7 +205,7 @@ impl<'a> Runtime<'a> {
             shown: &self.cache.shown,
             window: config.window.filter(|_| slides).unwrap_or(NO_WINDOW),
         };
-        let pass = Pass { config, layer, slides, extent, visibility };
+        let pass = Pass { config, layer, slides, extent, visibility, order: self.order };
         pass.attend(&mut self.work, &mut self.cache.layers[i]);
         pass.transform(&mut self.work);
     }
@@ -197,9 +214,9 @@ impl<'a> Runtime<'a> {
         let (config, work) = (&self.model.config, &mut self.work);
         let first = (extent.tokens - extent.rows) * config.hidden;
         let x = &work.output[first..];
-        normalise(config.norm, &self.model.final_norm, x, &mut work.final_norm);
+        normalise(self.order, config.norm, &self.model.final_norm, x, &mut work.final_norm);
         let (x, head) = (Rows::dense(&work.final_norm, config.hidden), &self.model.lm_head);
-        matmul(x, head, &mut work.logits, head.rows(), &mut work.scratch);
+        matmul(self.order, x, head, &mut work.logits, head.rows(), &mut work.scratch);
         if let Some(cap) = config.logit_cap {
             work.logits.iter_mut().for_each(|logit| *logit = softcap(*logit, cap));
         }

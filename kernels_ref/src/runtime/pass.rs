@@ -5,6 +5,7 @@ use crate::model::{Layer, NormWeights, Projection};
 use crate::ops::attention::Visibility;
 use crate::ops::bias::add_bias;
 use crate::ops::matmul::{matmul, Rows, Scratch};
+use crate::ops::order::Order;
 use crate::workspace::Extent;
 
 use super::norms::normalise;
@@ -18,6 +19,7 @@ pub struct Pass<'p> {
     pub slides: bool,
     pub extent: Extent,
     pub visibility: Visibility<'p>,
+    pub order: Order,
 }
 
 impl Pass<'_> {
@@ -31,15 +33,21 @@ impl Pass<'_> {
         match weights {
             None => x,
             Some(weights) => {
-                normalise(self.config.norm, weights, x, y);
+                normalise(self.order, self.config.norm, weights, x, y);
                 y
             }
         }
     }
-}
 
-/// Rows of `x` through a projection, its bias added last.
-pub fn project(x: Rows<'_>, projection: &Projection<'_>, y: &mut [f32], scratch: &mut Scratch) {
-    matmul(x, &projection.weight, y, projection.weight.rows(), scratch);
-    add_bias(&projection.bias, y);
+    /// Rows of `x` through a projection, its bias added last.
+    pub fn project(
+        &self,
+        x: Rows<'_>,
+        projection: &Projection<'_>,
+        y: &mut [f32],
+        scratch: &mut Scratch,
+    ) {
+        matmul(self.order, x, &projection.weight, y, projection.weight.rows(), scratch);
+        add_bias(&projection.bias, y);
+    }
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from trlm_lab.backends.browser.resources import page_files
-from trlm_lab.backends.runtime_source import PROFILE
 from trlm_lab.base import canon
 from trlm_lab.base.records import EngineIdentity
 
@@ -16,14 +15,14 @@ def _scripts_sha256() -> str:
     return canon.content_id({path: canon.sha256_hex(f.read_bytes()) for path, f in scripts.items()})
 
 
-def identity_of(name: str, loaded: dict[str, Any]) -> EngineIdentity:
+def identity_of(name: str, profile: str, loaded: dict[str, Any]) -> EngineIdentity:
     """Version, module hash and features; nothing of this machine's addresses or processors."""
     environment = loaded["environment"]
     features = environment["wasm_features"]
     return EngineIdentity(
         name=name,
         version=environment["browser"],
-        profile=PROFILE,
+        profile=profile,
         build_sha256=loaded["module"]["sha256"],
         details={
             "build_flags": loaded["module"]["build_flags"],

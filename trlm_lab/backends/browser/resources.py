@@ -19,7 +19,7 @@ _TYPES = {
     ".js": "text/javascript; charset=utf-8",
 }
 ARTIFACT_PATH = "/artifact.slm"
-MODULE_PATH = "/runtime/trlm_scalar.wasm"
+MODULE_PATH = "/runtime/trlm.wasm"
 SERVED_PATH = "/served.json"
 
 

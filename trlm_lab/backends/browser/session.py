@@ -18,6 +18,7 @@ from trlm_lab.backends.browser.identity import identity_of
 from trlm_lab.backends.browser.page import Progress
 from trlm_lab.backends.browser.problems import error_of
 from trlm_lab.backends.browser.resources import ARTIFACT_PATH, resources
+from trlm_lab.backends.runtime_source import ORDERS, PROFILE
 from trlm_lab.backends.self_hash import admit
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.case_rules import check_case
@@ -47,7 +48,14 @@ class ChromiumSession:
     """
 
     def __init__(
-        self, name: str, chromium: Chromium, artifact: Path, module: Path, idle_limit_s: float
+        self,
+        name: str,
+        chromium: Chromium,
+        artifact: Path,
+        module: Path,
+        idle_limit_s: float,
+        *,
+        profile: str = PROFILE,
     ) -> None:
         self.on_progress: Progress | None = None
         self.idle_limit_s = idle_limit_s
@@ -56,17 +64,17 @@ class ChromiumSession:
         admit(artifact)
         self.host = PageHost(chromium, resources(artifact, module))
         try:
-            loaded = self._load(artifact)
+            loaded = self._load(artifact, ORDERS[profile])
         except BaseException:
             self.close()
             raise
         self._model: dict[str, Any] = loaded["model"]
-        self._identity = identity_of(name, loaded)
+        self._identity = identity_of(name, profile, loaded)
         self.artifact_sha256: str = loaded["artifact"]["sha256"]
 
-    def _load(self, artifact: Path) -> dict[str, Any]:
+    def _load(self, artifact: Path, order: int) -> dict[str, Any]:
         given = {"url": ARTIFACT_PATH, "name": artifact.name}
-        work = self._command("load", given, {"trusting": True})
+        work = self._command("load", given, {"trusting": True, "order": order})
         # Meanwhile this side learns what the worker's hash must be.
         here = file_sha256(artifact)
         answer = work.result()
