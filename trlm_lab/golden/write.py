@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from trlm_lab.base import canon
 from trlm_lab.base.blobs import DirectoryBlobStore, write_atomically
+from trlm_lab.base.unfinished import unfinished_name
 from trlm_lab.errors import GoldenExportError
 from trlm_lab.golden.read import (
     BLOBS,
@@ -58,8 +58,7 @@ def write_golden(root: Path, case: GoldenCase, blobs: Iterable[bytes]) -> Golden
     if os.path.lexists(root):
         _require_same(root, data)
         return read_golden(root)
-    root.parent.mkdir(parents=True, exist_ok=True)
-    scratch = root.parent / f".tmp-{secrets.token_hex(8)}"
+    scratch = unfinished_name(root)
     scratch.mkdir()
     try:
         store = DirectoryBlobStore(scratch / BLOBS)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
 
 import numpy as np
 
 from trlm_lab.base.plain_file import require_plain
+from trlm_lab.base.unfinished import unfinished_file
 from trlm_lab.errors import PackSourceError
 from trlm_lab.slm.plan import FilePlan, Placement
 from trlm_lab.slm.write import BodyHasher, check_payload, front_matter, seal, self_hash_input
@@ -40,10 +39,7 @@ class ArtifactSink:
         self._hasher = BodyHasher()
         self._at = plan.body_off
         self._tensor_hashes: list[bytes] = []
-        out.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".tmp-", suffix=".slm.part", dir=out.parent)
-        self._temporary = Path(name)
-        self._stream: BinaryIO = os.fdopen(handle, "w+b")
+        self._stream, self._temporary = unfinished_file(out)
         self._stream.seek(plan.body_off)
 
     def __enter__(self) -> ArtifactSink:

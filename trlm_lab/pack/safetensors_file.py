@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,6 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from trlm_lab.base.unfinished import replacing
 from trlm_lab.pack.progress import Progress, silent
 
 
@@ -28,17 +27,8 @@ def write_float32(
 
     `blocks` are the values of all of them one after the other, cut anywhere.
     """
-    out.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=out.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            digest = _write(stream, shapes, blocks, progress)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).replace(out)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-    return digest
+    with replacing(out) as stream:
+        return _write(stream, shapes, blocks, progress)
 
 
 def _write(

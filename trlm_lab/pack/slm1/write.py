@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -15,6 +12,7 @@ from numpy.typing import NDArray
 
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.records import EffectiveConfig, Ledger
+from trlm_lab.base.unfinished import replacing
 from trlm_lab.errors import NonFiniteError
 from trlm_lab.pack.progress import Progress, silent
 from trlm_lab.pack.slm1.files import open_slm1_file
@@ -71,7 +69,7 @@ def pack_slm1(
     vocab, ids = special_ids(tokenizer)
     plan = plan_slm1(header_shape(config, vocab, ids), dtype, tokenizer, block=block)
     sources = open_sources(root, config)
-    with _aside(out) as stream:
+    with replacing(out) as stream:
         checksum = _write(stream, plan, sources, progress)
     artifact = Slm1Artifact(
         path=out,
@@ -84,21 +82,6 @@ def pack_slm1(
     )
     # The ledger says what the two files say, not what the loop below meant to write.
     return artifact, slm1_ledger(open_slm1_file(out), sources, config, progress)
-
-
-@contextmanager
-def _aside(out: Path) -> Iterator[BinaryIO]:
-    """A file beside `out` that takes its name when all of it is written."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".tmp-", suffix=".slm.part", dir=out.parent)
-    try:
-        with os.fdopen(handle, "w+b") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(name).replace(out)
-    finally:
-        Path(name).unlink(missing_ok=True)
 
 
 def _write(stream: BinaryIO, plan: Slm1Plan, sources: Sources, progress: Progress) -> int:
