@@ -1,5 +1,6 @@
 """`trlm pack --format slm1`, `inspect`, `check`, `unpack`, `ledger` and `migrate` of SLM1 files."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,35 @@ def test_what_is_refused(capsys: Capture, tmp_path: Path) -> None:
     assert document(capsys, [*migrate, "--unchecked"], 0)["format"] == "SLM2"
     assert error(capsys, ["migrate", str(old), str(old)], 2)["code"] == "OUTPUT_IS_INPUT"
     assert error(capsys, ["migrate", out, str(tmp_path / "x")], 3)["code"] == "SLM1_VERSION"
+    assert error(capsys, ["migrate", str(tmp_path / "y"), out], 3)["code"] == "PATH_MISSING"
+
+
+def test_nothing_is_written_over_what_it_is_made_of(
+    capsys: Capture, tmp_path: Path, tokenizer: Path, small_source: Source
+) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(small_source.root, model)
+    weights = model / "model.safetensors"
+    before = weights.read_bytes(), tokenizer.read_bytes()
+    link = tmp_path / "link"
+    link.symlink_to(model)
+    old = ["--format", "slm1", "--quant", "q8_0", "--tokenizer", str(tokenizer)]
+    for spec in (str(model), f"dir:{model}", f"dir:{link}"):
+        for more in ([], old):
+            pack = ["pack", spec, "--out", str(weights), *more]
+            assert error(capsys, pack, 2)["code"] == "OUTPUT_IS_INPUT"
+    inside = ["pack", f"dir:{model}", "--out", str(model / "deep" / "m.slm")]
+    assert error(capsys, inside, 2)["code"] == "OUTPUT_IS_INPUT"
+    over = ["pack", SMALL, *old, "--out", str(tokenizer)]
+    assert error(capsys, over, 2)["code"] == "OUTPUT_IS_INPUT"
+    (tmp_path / "old.slm").write_bytes(made())
+    new = str(tmp_path / "new.slm")
+    both = ["migrate", str(tmp_path / "old.slm"), new, "--ledger", f"{tmp_path}/./new.slm"]
+    assert error(capsys, both, 2)["code"] == "OUTPUT_IS_INPUT"
+    assert not Path(new).exists()
+    opinion = ["oracle", "third-opinion", f"dir:{model}", "--cases", "smoke", "--out", str(weights)]
+    assert error(capsys, opinion, 2)["code"] == "OUTPUT_IS_INPUT"
+    assert (weights.read_bytes(), tokenizer.read_bytes()) == before
 
 
 def test_its_tokenizer_is_read(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from trlm_lab.backends.llama_cpp import LlamaCppRunner
 from trlm_lab.backends.llama_cpp_sdist import cached_converter
 from trlm_lab.base import canon
 from trlm_lab.base.interfaces import Runner
+from trlm_lab.base.records.third_opinion import Distance, ThirdOpinion
 from trlm_lab.errors import CaseNotSupportedError, OpinionScaleError, UnknownNameError
 from trlm_lab.flows.opinion_distance import distance, opinion_rows, rms_of
 from trlm_lab.flows.opinion_limits import opinion_limit
@@ -132,3 +133,32 @@ def test_the_table_names_the_farthest_case() -> None:
     assert table[0]["same greedy token"] == "7 of 8"
     theirs[0, 0] = np.nan
     assert not distance("torch", "a", ours, theirs, 2.0).relative <= limit.relative
+
+
+def opinion(distances: list[Distance], planted: list[Distance]) -> ThirdOpinion:
+    limit = opinion_limit("silu")
+    return ThirdOpinion("s", "c", "llama", limit, (), tuple(distances), "f", tuple(planted))
+
+
+def test_a_nan_is_the_farthest_of_all_and_has_a_record() -> None:
+    near, far = (Distance("torch", n, 1, 2.0, x, x / 2, 1) for n, x in (("a", 0.0), ("b", 8.0)))
+    nan, inf = (Distance("torch", str(x), 1, 2.0, x, x, 0) for x in (np.nan, np.inf))
+    for rows in ([near, nan, far], [nan, near], [near, inf]):
+        found = opinion(rows, [])
+        assert (found.agrees, found.holds) == (False, False)
+        assert found.worst in (nan, inf)
+        assert canon.decode(canon.encode(found.to_map())) == found.to_map()
+        shown = opinion_rows(rows, found.limit)[0]["farthest"]
+        assert shown == found.worst.case_id
+    for rows in ([near, nan], [nan, near]):
+        assert opinion([near], rows).fault_seen
+    assert opinion([near], [near]).fault_seen is False
+
+
+@pytest.mark.peer
+def test_a_fault_that_no_case_can_show_is_said_to_be_none(
+    peer: None, tmp_path: Path, tiny_models: Callable[..., Path]
+) -> None:
+    found = third_opinion(f"dir:{tiny_models('llama')}", cases(tmp_path, 1), Board(quiet=True))
+    assert (found.fault_seen, found.planted) == (None, ())
+    assert "no case has them" in found.fault

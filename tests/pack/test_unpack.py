@@ -11,7 +11,7 @@ from tests.q8_decoder import decode_q8_r128
 from trlm_lab.base.blobs import file_sha256
 from trlm_lab.base.model_parts import EMBEDDING, HEAD
 from trlm_lab.base.records import EffectiveConfig
-from trlm_lab.errors import PackSourceError, SlmHashError, SlmTruncatedError
+from trlm_lab.errors import PathMissingError, SlmHashError, SlmTruncatedError
 from trlm_lab.pack import derive_model_dir, pack_snapshot, unpack
 from trlm_lab.pack.artifact_file import map_file
 from trlm_lab.slm.read import open_slm
@@ -66,7 +66,7 @@ def test_a_damaged_artifact_gives_no_file(
         with pytest.raises(error):
             unpack(bad, out)
         assert not out.exists()
-    with pytest.raises(PackSourceError):
+    with pytest.raises(PathMissingError):
         unpack(tmp_path / "none.slm", out)
 
 

@@ -54,7 +54,7 @@ def opinion_rows(distances: Iterable[Distance], limit: OpinionLimit) -> list[dic
         groups.setdefault(row.engine, []).append(row)
     rows = []
     for engine, own in groups.items():
-        worst = max(own, key=lambda d: d.relative)
+        worst = max(own, key=lambda d: d.order)
         same, positions = sum(d.same_greedy for d in own), sum(d.positions for d in own)
         rows.append(
             {

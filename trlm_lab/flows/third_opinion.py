@@ -161,6 +161,8 @@ def _planted(
     faulty = FaultyRunner(fault, config=config)
     planted = faulty.planting(config)
     cases = [case for case in question.suite.cases if len(case.token_ids) >= faulty.fault.tokens]
+    if not cases:
+        return f"{planted.spec} shows from {faulty.fault.tokens} tokens on, no case has them", []
     asked = _Question(CaseSuite("planted", tuple(cases)), question.subject, question.board)
     asked.unasked = question.unasked
     try:

@@ -11,7 +11,7 @@ import numpy as np
 
 from trlm_lab.base.plain_file import require_plain
 from trlm_lab.base.unfinished import unfinished_file
-from trlm_lab.errors import PackSourceError
+from trlm_lab.errors import PathMissingError
 from trlm_lab.slm.plan import FilePlan, Placement
 from trlm_lab.slm.write import BodyHasher, check_payload, front_matter, seal, self_hash_input
 
@@ -22,10 +22,11 @@ def map_file(path: Path) -> memoryview:
     """The bytes of a file, mapped read-only; the mapping lives as long as its views.
 
     Raises:
-        PackSourceError: no such file.
+        PathMissingError: no such file.
+        NotPlainFileError: a directory, pipe, socket or device.
     """
     if not path.exists():
-        raise PackSourceError(where=str(path), detail="there is no such file")
+        raise PathMissingError(where=str(path))
     if require_plain(path).st_size == 0:
         return memoryview(b"")
     return np.memmap(path, dtype=np.uint8, mode="r").data

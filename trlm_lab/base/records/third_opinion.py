@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -47,6 +48,22 @@ class Distance:
     relative: float
     same_greedy: int
 
+    def beyond(self, limit: float) -> bool:
+        """Whether it is farther than a limit; a NaN is."""
+        return not self.relative <= limit
+
+    @property
+    def order(self) -> float:
+        """What distances are compared by: a NaN is the farthest."""
+        return math.inf if math.isnan(self.relative) else self.relative
+
+    def to_map(self) -> dict[str, Any]:
+        """Canonical map: what is not finite is written as `nan` or `inf`."""
+        return {
+            name: value if not isinstance(value, float) or math.isfinite(value) else str(value)
+            for name, value in asdict(self).items()
+        }
+
 
 @dataclass(frozen=True)
 class ThirdOpinion:
@@ -69,12 +86,12 @@ class ThirdOpinion:
     @property
     def worst(self) -> Distance:
         """The largest distance of a sound engine."""
-        return max(self.distances, key=lambda row: row.relative)
+        return max(self.distances, key=lambda row: row.order)
 
     @property
     def agrees(self) -> bool:
         """Whether every sound engine is within the limit on every case."""
-        return all(row.relative <= self.limit.relative for row in self.distances)
+        return not any(row.beyond(self.limit.relative) for row in self.distances)
 
     @property
     def fault_seen(self) -> bool | None:
@@ -82,7 +99,7 @@ class ThirdOpinion:
         if not self.planted:
             return None
         wanted = self.limit.relative * self.limit.fault_ratio
-        return max(row.relative for row in self.planted) >= wanted
+        return max(row.order for row in self.planted) >= wanted
 
     @property
     def holds(self) -> bool:
@@ -103,8 +120,8 @@ class ThirdOpinion:
             "family": self.family,
             "limit": asdict(self.limit),
             "engines": [engine.to_map() for engine in self.engines],
-            "distances": [asdict(row) for row in self.distances],
+            "distances": [row.to_map() for row in self.distances],
             "fault": self.fault,
-            "planted": [asdict(row) for row in self.planted],
+            "planted": [row.to_map() for row in self.planted],
             "unasked": [list(row) for row in self.unasked],
         }

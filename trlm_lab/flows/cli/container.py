@@ -49,7 +49,6 @@ def pack(
     json: Json = False,
 ) -> int:
     """Pack a snapshot into a `.slm`."""
-    from trlm_lab.base.output_file import require_output
     from trlm_lab.errors import OutputIsInputError, UnknownNameError
     from trlm_lab.flows.acquisition import admit_source
     from trlm_lab.flows.leftovers import aside
@@ -57,21 +56,22 @@ def pack(
     from trlm_lab.flows.packing import pack_artifact
     from trlm_lab.flows.progress import Board
     from trlm_lab.flows.reviewed_source import reviewed_workspace
+    from trlm_lab.flows.source_output import require_apart
 
-    require_output(out)
+    require_apart(out, snapshot, *(one for one in (tokenizer, calibration, codes) if one))
     if format not in ("slm2", "slm1"):
         raise UnknownNameError(where="--format", kind="format", name=format, known="slm2, slm1")
     with tempfile.TemporaryDirectory() as scratch, Board() as board:
         ws = reviewed_workspace(Path(scratch), board, reviewed)
         source, described = admit_source(ws, snapshot)
+        if out.resolve().is_relative_to(source.root.resolve()):
+            raise OutputIsInputError(where=str(out))
         if format == "slm1":
             artifact, ledger_id = _pack_slm1(source, described, quant, out, tokenizer, block, board)
             licence = licence_state(source.snapshot.provenance.get("licence"))
             return _show_packed(out, {**artifact, "licence": licence}, ledger_id, json)
         given = _codes(source, described, quant, calibration, codes, board)
         packed = pack_artifact(ws, source, described, quant, given)
-        if out.resolve().parent == Path(snapshot).resolve():
-            raise OutputIsInputError(where=str(out))
         # A killed copy never stands under the final name.
         with aside(out) as part:
             shutil.copyfile(packed.artifact.path, part)
@@ -120,11 +120,8 @@ def _pack_slm1(
     board: Board,
 ) -> tuple[dict[str, Any], str]:
     """Write the SLM1 file; its facts, and the id of its ledger."""
-    from trlm_lab.errors import OutputIsInputError
     from trlm_lab.flows.slm1 import pack_old
 
-    if out.resolve().parent == source.root.resolve():
-        raise OutputIsInputError(where=str(out))
     artifact, ledger = pack_old(source, described, quant, out, tokenizer, block, board)
     return {k: v for k, v in vars(artifact).items() if k != "path"}, ledger.ledger_id
 

@@ -35,12 +35,15 @@ def migrate(
     from trlm_lab.base import strict_json
     from trlm_lab.base.blobs import write_atomically
     from trlm_lab.base.output_file import require_output
+    from trlm_lab.errors import OutputIsInputError
     from trlm_lab.flows.progress import Board
     from trlm_lab.pack.slm1 import migrate as write
 
     require_output(out, path)
     if ledger is not None:
         require_output(ledger, path, out)
+        if ledger.resolve() == out.resolve():
+            raise OutputIsInputError(where=str(ledger))
     with Board() as board:
         done = write(
             path,

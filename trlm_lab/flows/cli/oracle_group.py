@@ -36,12 +36,12 @@ def drift(
     json: Json = False,
 ) -> int:
     """How far the oracle moves by itself; exits with 1 if the same run gives other bits."""
-    from trlm_lab.base.output_file import require_output
     from trlm_lab.flows.oracle_drift import drift_rows, oracle_drift, write_drift
     from trlm_lab.flows.progress import Board
+    from trlm_lab.flows.source_output import require_apart
 
     if out is not None:
-        require_output(out)
+        require_apart(out, model, Path(cases))
     with Board() as board:
         found = oracle_drift(
             model, cases, [name for name in only.split(",") if name], board, reviewed
@@ -72,17 +72,18 @@ def third_opinion(
 ) -> int:
     """Logits of llama.cpp beside the oracle's and an engine's; exits with 1 if they disagree."""
     from trlm_lab.base import canon
-    from trlm_lab.base.output_file import require_output
+    from trlm_lab.base.blobs import write_atomically
     from trlm_lab.flows.opinion_distance import opinion_rows
     from trlm_lab.flows.progress import Board
+    from trlm_lab.flows.source_output import require_apart
     from trlm_lab.flows.third_opinion import third_opinion as ask
 
     if out is not None:
-        require_output(out)
+        require_apart(out, source, Path(cases))
     with Board() as board:
         found = ask(source, cases, board, engine=engine, fault=fault, reviewed=reviewed)
     if out is not None:
-        out.write_bytes(canon.encode(found.to_map()))
+        write_atomically(out, canon.encode(found.to_map()))
     if json:
         judged = {"agrees": found.agrees, "fault_seen": found.fault_seen}
         emit_json({"record_id": found.record_id, **judged, **found.to_map()})
