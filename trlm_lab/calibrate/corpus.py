@@ -17,7 +17,7 @@ import numpy as np
 from trlm_lab.base import canon
 from trlm_lab.base.records.checks import require, require_sha256
 from trlm_lab.calibrate.overlap import Judged, shared_ngram
-from trlm_lab.errors import CalibrationRecordError, CalibrationTextOverlapError
+from trlm_lab.errors import CalibrationRecordError, CalibrationTextOverlapError, RecordError
 
 SCHEMA: Final = "trlm.calibration_corpus.v1"
 Ids = tuple[int, ...]
@@ -129,7 +129,7 @@ class Corpus:
                 tuple(row["against"]),
             )
             hashes = [one.sha256 for one in records]
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, RecordError) as error:
             detail = f"{type(error).__name__}: {error}"
             raise CalibrationRecordError(where=where, detail=detail) from error
         for number, (own, said) in enumerate(zip(hashes, row["records"], strict=True)):

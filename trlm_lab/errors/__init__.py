@@ -135,6 +135,7 @@ from trlm_lab.errors.flows import (
     StoreMissingError,
     SubjectMissingError,
     SystemRefusedError,
+    TrainedModelMissingError,
     UncheckableError,
     UnknownParameterError,
 )
@@ -784,6 +785,7 @@ __all__ = [
     "TraceMissingError",
     "TraceSpaceError",
     "TraceSubjectError",
+    "TrainedModelMissingError",
     "TransferCorruptError",
     "TreeError",
     "TreeProfileError",

@@ -197,3 +197,11 @@ class InternalError(InfrastructureError):
     code = "INTERNAL"
     rule = "{kind}: {detail}"
     fix = "report it with the traceback on standard error"
+
+
+class TrainedModelMissingError(InfrastructureError):
+    """The small model of the quantization figures, which every machine trains for itself."""
+
+    code = "TRAINED_MODEL_MISSING"
+    rule = "the trained model is not in the cache"
+    fix = "python tools/fetch_text.py, then python tools/train_text_model.py"

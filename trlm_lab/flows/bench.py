@@ -123,7 +123,23 @@ def bench_tokenizer_browser() -> list[dict[str, Any]]:
     return measure()
 
 
+def bench_quant() -> list[dict[str, Any]]:
+    """Our formats and llama.cpp's on the model that was trained for it: bits against divergence."""
+    from trlm_lab.flows.bench_quant import bench_quant as measure
+
+    return measure()
+
+
+def bench_quant_grid() -> list[dict[str, Any]]:
+    """The same on published weights that lie on a grid already: no evidence."""
+    from trlm_lab.flows.bench_quant import bench_quant_grid as measure
+
+    return measure()
+
+
 BENCHMARKS.register("demo", bench_demo)
 BENCHMARKS.register("capture", bench_capture)
 BENCHMARKS.register("tokenizer", bench_tokenizer)
 BENCHMARKS.register("tokenizer-browser", bench_tokenizer_browser)
+BENCHMARKS.register("quant", bench_quant)
+BENCHMARKS.register("quant-grid", bench_quant_grid)

@@ -29,11 +29,9 @@ TOKENIZER = "tokenizer.json"
 HELD_OUT = "held-out"
 
 
-def encoded(
-    root: Path, config: EffectiveConfig, texts: Sequence[Document], engine: str = "native"
-) -> Iterator[Encoded]:
-    """Every document in ids of the source's tokenizer, a begin-of-text id before it."""
-    tokenizer = open_tokenizer(root / TOKENIZER, engine)
+def encoded(root: Path, config: EffectiveConfig, texts: Sequence[Document]) -> Iterator[Encoded]:
+    """Every document in ids of the source's own library, a begin-of-text id before it."""
+    tokenizer = open_tokenizer(root / TOKENIZER, "hf")
     begin = [] if config.bos_token_id is None else [config.bos_token_id]
     for one in texts:
         yield one.name, one.sha256, [*begin, *tokenizer.tokenize(Request(one.text))["ids"]]
@@ -45,8 +43,8 @@ def judged_suite(name: str) -> Judged:
 
 
 def text_corpus(
-    source: Source,
-    described: Described,
+    root: Path,
+    config: EffectiveConfig,
     against: Sequence[str] = (),
     *,
     records: int = 96,
@@ -59,7 +57,6 @@ def text_corpus(
         CalibrationRecordError: too few records are left.
         UnknownNameError, CaseFileError and others: as `load_suite` and `open_tokenizer`.
     """
-    root, config = source.root, described.config
     held = tuple(tuple(ids) for _, _, ids in encoded(root, config, documents(HELD_OUT)))
     judged = [Judged(HELD_OUT, held), *(judged_suite(name) for name in against)]
     sources = [

@@ -46,7 +46,9 @@ def corpus(
     with tempfile.TemporaryDirectory() as scratch, Board() as board:
         ws = reviewed_workspace(Path(scratch), board, reviewed)
         acquired, described = admit_source(ws, source)
-        made = text_corpus(acquired, described, against or (), records=records, window=window)
+        made = text_corpus(
+            acquired.root, described.config, against or (), records=records, window=window
+        )
     write_atomically(out, strict_json.pretty(made.to_map()))
     row: dict[str, Any] = {
         "path": str(out),

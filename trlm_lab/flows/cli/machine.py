@@ -78,7 +78,9 @@ def probe(
 
 
 def bench(
-    name: Annotated[str, typer.Argument(help="demo, capture, tokenizer, tokenizer-browser")],
+    name: Annotated[
+        str, typer.Argument(help="demo, capture, tokenizer, tokenizer-browser, quant, quant-grid")
+    ],
     json: Json = False,
 ) -> int:
     """A named benchmark beside its peer: both figures and the ratio."""
