@@ -1,5 +1,6 @@
 """`trlm pack --format slm1`, `inspect`, `check`, `unpack`, `ledger` and `migrate` of SLM1 files."""
 
+import resource
 import shutil
 from pathlib import Path
 from typing import Any
@@ -131,3 +132,24 @@ def test_its_tokenizer_is_read(tmp_path: Path) -> None:
     for tokenizer in (read_block(path), read_tok2(runtime_bytes(TokenizerFile.at(path))).tokenizer):
         found = tokenizer.encode("hé", add_special_tokens=True)
         assert [token.id for token in found.tokens] == Btok().encode("hé".encode())
+
+
+@pytest.mark.parametrize("command", ["migrate", "unpack", "slmset join", "slmset split"])
+def test_a_full_disk_is_named_by_the_output(command: str, capsys: Capture, tmp_path: Path) -> None:
+    """Files are limited to a size that no output has."""
+    old, new = tmp_path / "old.slm", tmp_path / "new"
+    old.write_bytes(made())
+    second, root = tmp_path / "second.slm", tmp_path / "set"
+    assert document(capsys, ["migrate", str(old), str(second)], 0)
+    assert document(capsys, ["slmset", "split", str(second), "--out", str(root)], 0)
+    source = {"migrate": old, "unpack": old, "slmset join": root, "slmset split": second}[command]
+    option = [] if command == "migrate" else ["--out"]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        found = error(capsys, [*command.split(), str(source), *option, str(new)], 4)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "File too large" in found["detail"]
+    assert found["where"] == str(new)
+    assert not new.is_file()

@@ -15,6 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from trlm_lab.base.output_file import written_below
+
 
 def unfinished_name(out: Path) -> Path:
     """A free name beside `out`, whose folder is made; leftovers of killed processes are removed."""
@@ -38,7 +40,7 @@ def replacing(out: Path) -> Iterator[BinaryIO]:
     """A file beside `out` that takes its name when all of it is written and on the disk."""
     stream, place = unfinished_file(out)
     try:
-        with stream:
+        with written_below(out), stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())

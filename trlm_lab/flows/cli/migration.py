@@ -34,7 +34,7 @@ def migrate(
     """Turn an SLM1 file into SLM2: weights as they are read, the whole configuration, TOK2."""
     from trlm_lab.base import strict_json
     from trlm_lab.base.blobs import write_atomically
-    from trlm_lab.base.output_file import require_output
+    from trlm_lab.base.output_file import require_output, written_below
     from trlm_lab.errors import OutputIsInputError
     from trlm_lab.flows.progress import Board
     from trlm_lab.pack.slm1 import migrate as write
@@ -44,7 +44,7 @@ def migrate(
         require_output(ledger, path, out)
         if ledger.resolve() == out.resolve():
             raise OutputIsInputError(where=str(ledger))
-    with Board() as board:
+    with written_below(out), Board() as board:
         done = write(
             path,
             out,

@@ -28,10 +28,11 @@ def split(
     json: Json = False,
 ) -> int:
     """Cut an SLM2 file into shards of pieces that are verified one by one."""
+    from trlm_lab.base.output_file import written_below
     from trlm_lab.flows.progress import Board
     from trlm_lab.slmset import split as write
 
-    with Board() as board:
+    with written_below(out), Board() as board:
         made = write(file, out, codec=codec, shard_pieces=shard_pieces, progress=board.report)
     stored = sum(shard.shard_len for shard in made.shards) + made.front_len
     row = {
@@ -55,7 +56,7 @@ def join(
     json: Json = False,
 ) -> int:
     """Put a set together: every piece verified, the file the very one that was split."""
-    from trlm_lab.base.output_file import require_output
+    from trlm_lab.base.output_file import require_output, written_below
     from trlm_lab.errors import OutputIsInputError
     from trlm_lab.flows.progress import Board
     from trlm_lab.slmset import join as write
@@ -63,7 +64,7 @@ def join(
     require_output(out)
     if out.resolve().is_relative_to(directory.resolve()):
         raise OutputIsInputError(where=str(out))
-    with Board() as board:
+    with written_below(out), Board() as board:
         digest = write(directory, out, progress=board.report)
     return _say({"path": str(out), "file_sha256": digest}, json=json)
 
