@@ -15,6 +15,9 @@ const DTYPES = {
   5: "q6_g64",
   6: "q5_g64",
   7: "q4_g64",
+  // Those of SLM1, as the runtime numbers them.
+  258: "q8_0",
+  259: "q4_0",
 };
 
 /** What to do about a refusal of the runtime, by the hundreds of its code. */

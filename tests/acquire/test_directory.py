@@ -324,3 +324,22 @@ def test_hub_option(model: Path, tmp_path: Path) -> None:
     ):
         with pytest.raises(errors.HubOptionError, match=words):
             acquire(source, rules=rules)
+
+
+def test_what_a_header_refuses_is_not_hashed(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of a hundred gigabytes is refused by its first kilobytes."""
+
+    def never(path: Path) -> str:
+        raise AssertionError(f"{path} was hashed")
+
+    monkeypatch.setattr("trlm_lab.acquire.sources.file_sha256", never)
+    weights = model / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-4])
+    with pytest.raises(errors.SafetensorsError):
+        acquire(f"dir:{model}")
+    gguf = tmp_path / "m.gguf"
+    gguf.write_bytes(b"GGUF" + bytes(20))
+    with pytest.raises(errors.GgufError):
+        acquire(str(gguf))

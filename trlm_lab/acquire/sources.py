@@ -9,6 +9,7 @@ from typing import Any
 from trlm_lab.acquire.approval import Approve, approve_all
 from trlm_lab.acquire.directory_snapshot import DIRECTORY_VERSION, convert_directory
 from trlm_lab.acquire.directory_tree import ModelTree, read_tree
+from trlm_lab.acquire.gguf_file import read_gguf
 from trlm_lab.acquire.gguf_snapshot import CONVERTER_VERSION, convert_gguf
 from trlm_lab.acquire.hub_snapshot import HubRules, acquire_hub, parse_hub
 from trlm_lab.acquire.lfs_pointer import read_pointer
@@ -27,6 +28,7 @@ from trlm_lab.acquire.package_snapshot import (
 )
 from trlm_lab.acquire.pins import load_pin
 from trlm_lab.acquire.progress import Progress, silent
+from trlm_lab.acquire.shards import stored_tensors
 from trlm_lab.acquire.snapshot_store import (
     MANIFEST,
     cached_snapshot,
@@ -220,6 +222,8 @@ def _from_gguf(
         raise LfsPointerError(where=pin.locator, oid=pointer.oid, size=pointer.size)
     name = _own_name(path)
     before = {name: listed_file(path.resolve())}
+    # What keys and tensor rows refuse is not hashed first.
+    read_gguf(path)
     received = SourceFile(name.encode(), path.stat().st_size, file_sha256(path))
 
     def build(out: Path) -> dict[str, Any]:
@@ -257,6 +261,8 @@ def _from_directory(
         return verify_snapshot(root, progress)
     before = listing(root)
     tree = read_tree(root)
+    # Headers are some kilobytes: what they refuse is not hashed first.
+    stored_tensors(tree, finite=False)
     taken = [*tree.weights, *tree.taken, *([INDEX] if tree.has_index else [])]
     received, ignored = _hashed(tree, taken, progress), _hashed(tree, tree.ignored, progress)
     recorded = Pin("dir", _own_name(root.resolve()))
