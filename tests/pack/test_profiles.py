@@ -4,7 +4,7 @@ import pytest
 
 from trlm_lab.errors import UnknownNameError
 from trlm_lab.pack import quant_profile, quant_profile_id
-from trlm_lab.pack.profiles import PROFILES
+from trlm_lab.pack.profiles import CALIBRATED_NAMES, PROFILES
 from trlm_lab.quant import GROUPED, Search, block_format
 from trlm_lab.quant.grouped import UNIT, Grouped
 from trlm_lab.quant.residual import ResidualRule
@@ -40,10 +40,18 @@ IDS = {
     "q4_g64-search": (1, "2a248afa82b5e1e5c93f2571fc4ce2d086cb971ea188cbf9587f522e961df8e6"),
     "q4_g64-sparse-f16": (1, "b0a24f306d00e549390aa8fdffdba7e8605e2c7953b61575558046b16248aee4"),
     "q4_g64-sparse-q8": (1, "361f402abe9d784083666268cf2306b9364f4a3ea1cba68b2f72ff400ea3be23"),
+    "q8_r128-awq": (1, "5525be262b86a6e27ebc47415aea861b6031260e1a3d49cbbf137b871d420713"),
+    "q8_r128-gptq": (1, "6a278be0edfcf5082e22877faf8571f10e0009533120753669e6c5ea9e0fb271"),
+    "q6_g64-awq": (1, "cfcd36fbd491273d0e9059634a8c60155583308b8a69d215ed8057b706d51702"),
+    "q6_g64-gptq": (1, "401bbc18919a5d68023f93638e0d305f5195c48825dd4742e96f882948cfcd7f"),
+    "q5_g64-awq": (1, "0fffcfaf6aec4f73290947a3c1912b1c7b22a08ba8358ce57e47257fcee4f919"),
+    "q5_g64-gptq": (1, "39722d9dc9a4ac1e9cc5712bcff4525f30e5e5796cd71cd072477914d501e200"),
+    "q4_g64-awq": (1, "c09b2b5235063137fc8e509606bc7a28899662b8f9d0e3bc8056495bd7d106c8"),
+    "q4_g64-gptq": (1, "27c077109f69ae028425e9700aa466cab6099174a943d484f582eab092711162"),
 }
 
 
-@pytest.mark.parametrize("name", list(PROFILES))
+@pytest.mark.parametrize("name", [*PROFILES, *CALIBRATED_NAMES])
 def test_every_listed_field_is_there(name: str) -> None:
     row = quant_profile(name)
     assert row["schema"] == "trlm.quantization.v1"
@@ -51,7 +59,7 @@ def test_every_listed_field_is_there(name: str) -> None:
     assert set(row) >= LISTED
 
 
-@pytest.mark.parametrize("name", list(PROFILES))
+@pytest.mark.parametrize("name", [*PROFILES, *CALIBRATED_NAMES])
 def test_ids_are_frozen(name: str) -> None:
     assert (quant_profile(name)["version"], quant_profile_id(name)) == IDS[name]
 

@@ -193,24 +193,6 @@ def _row(
     return row
 
 
-def sensitivity_rows(model: Measured, form: str = "q4_g64") -> list[Row]:
-    """A row a matrix: what rounding it alone, in this format, does to the next token."""
-    rows = []
-    for name, weights in model.matrices.items():
-        values = rounded(GROUPED[form], weights, where=name).values(GROUPED[form])
-        found = model.score({name: values})
-        rows.append(
-            {
-                "tensor": name,
-                "weights": weights.size,
-                "format": form,
-                "mean KL": float(found["kl"].mean()),
-                "top-1 agreement": float(found["top1"].mean()),
-            }
-        )
-    return rows
-
-
 def half_step_noise(seed: int = 20260801, block: int = 32) -> Callable[[str, F32], F32]:
     """A change of weights: uniform noise of up to half a step of the grid that they lie on.
 
@@ -232,7 +214,7 @@ def half_step_noise(seed: int = 20260801, block: int = 32) -> Callable[[str, F32
 
 
 def windows_of_text(
-    encoded: Iterator[tuple[str, str, Sequence[int]]], count: int, window: int, most: int = 8
+    encoded: Iterator[tuple[str, str, Sequence[int]]], count: int, window: int, most: int = 3
 ) -> list[list[int]]:
     """The first `count` windows of `window` + 1 ids, at most `most` of a document."""
     found: list[list[int]] = []

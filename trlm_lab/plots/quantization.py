@@ -1,4 +1,4 @@
-"""Quantized weights: bits against divergence, and which tensors are touchy."""
+"""Bits against divergence: our formats and algorithms beside llama.cpp's."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def bits_against_kl(
             above = row["algorithm"] == "llama.cpp"
             axes.annotate(
                 row["format"], (row["bits a weight"], row["mean KL"]), fontsize=7.5, color=SOFT,
-                xytext=(6, 5) if above else (-5, -10), textcoords="offset points",
+                xytext=(6, 5) if above else (-6, -4), textcoords="offset points",
                 ha="left" if above else "right",
             )  # fmt: skip
     axes.set_yscale("log")
@@ -75,43 +75,3 @@ def _bits_read(rows: Sequence[dict[str, Any]]) -> str:
             f"{peer['bits a weight']:.2f} bits"
         )
     return "; ".join(parts) + "." if parts else "There is no peer to hold it against."
-
-
-def sensitivity_bars(
-    rows: Sequence[dict[str, Any]], *, name: str = "tensor_sensitivity", subject: str = "",
-    most: int = 30,
-) -> PlotResult:  # fmt: skip
-    """Mean KL when one matrix alone is rounded, the touchiest first, at most `most` of them.
-
-    `rows` are those of `flows.quant_figures.sensitivity_rows`.
-    """
-    order = sorted(rows, key=lambda r: -r["mean KL"])[:most]
-    figure, axes = blank(7.6, 1.3 + 0.2 * len(order))
-    places = range(len(order))
-    axes.barh(places, [r["mean KL"] for r in order], color=[_colour(r["tensor"]) for r in order])
-    axes.set_yticks(places, [_short(r["tensor"]) for r in order], fontsize=7.5)
-    axes.invert_yaxis()
-    axes.set_xlabel("mean KL with this matrix alone rounded, nats", fontsize=9)
-    axes.grid(axis="x", color=PALE, linewidth=0.5)
-    axes.set_axisbelow(True)
-    title(
-        axes,
-        f"Sensitivity by tensor, {subject}".strip(" ,"),
-        f"{order[0]['format']}, plain rounding; {len(order)} of {len(rows)} matrices",
-    )
-    total, top = sum(r["mean KL"] for r in rows), order[0]
-    return PlotResult(
-        name, figure, list(rows),
-        f"{_short(top['tensor'])} is the touchiest matrix: {top['mean KL']:.3g} nats, "
-        f"{100 * top['mean KL'] / total:.0f} % of the sum of all.",
-    )  # fmt: skip
-
-
-def _short(tensor: str) -> str:
-    return tensor.removeprefix("model.").removesuffix(".weight").removeprefix("layers.")
-
-
-def _colour(tensor: str) -> str:
-    if "attn" in tensor:
-        return COLOURS[0]
-    return COLOURS[1] if "mlp" in tensor else COLOURS[2]
