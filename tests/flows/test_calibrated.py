@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.flows.test_cli import document
+from trlm_lab.acquire import acquire
 from trlm_lab.acquire.text_data import Document, text_packages
 from trlm_lab.base import strict_json
 from trlm_lab.calibrate.corpus import Corpus, TextSource
@@ -106,6 +107,15 @@ def test_pack_takes_a_corpus_or_codes(capsys: Capture, tmp_path: Path, corpus: C
     second = document(capsys, [*pack, str(tmp_path / "b.slm"), "--calibration", str(text)], 0)
     assert first["codes_id"] == second["codes_id"] == row["codes_id"]
     assert first["file_sha256"] == second["file_sha256"]
+    root = str(acquire("synthetic:llama-small").root)
+    verify = ["ledger", "verify", str(tmp_path / "a.slm")]
+    proof = [*verify, "--source", root, "--codes", str(codes)]
+    assert document(capsys, proof, 0)["verdict"] == "accept"
+    assert document(capsys, [*verify, "--source", root], 1)["verdict"] == "refuse"
+    entries = document(capsys, ["ledger", "show", *proof[2:]], 0)["entries"]
+    assert any(row["codes_id"] for e in entries for _, row in e["transforms"] if "codes_id" in row)
+    found = document(capsys, [*verify, "--codes", str(codes)], 2)
+    assert found["error"]["code"] == CalibrationNeededError.code
     both = ["--codes", str(codes), "--calibration", str(text)]
     for more in ([], both):
         found = document(capsys, [*pack, str(tmp_path / "c.slm"), *more], 2)

@@ -16,6 +16,7 @@ from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
 from trlm_lab.flows.reviewed_source import reviewed_workspace
 from trlm_lab.pack import derive_ledger, prove_ledger
 from trlm_lab.pack.artifact_file import map_file
+from trlm_lab.pack.codes import Codes, open_codes
 from trlm_lab.slm.read import open_slm
 
 Findings = list[dict[str, str]]
@@ -26,9 +27,14 @@ def ledger_of(snapshot: str, quant: str, board: Board, reviewed: Reviewed = NOTH
     return packed_source(snapshot, quant, board, reviewed)[1]
 
 
-def ledger_of_files(artifact: Path, source: Path, board: Board) -> Ledger:
-    """What became of the tensors of a model directory in an artifact, by the bytes of both."""
-    return derive_ledger(artifact, source, board.report)
+def ledger_of_files(
+    artifact: Path, source: Path, board: Board, codes: Path | None = None
+) -> Ledger:
+    """What became of the tensors of a model directory in an artifact, by the bytes of both.
+
+    Of a calibrated profile `codes` are those that it was packed from.
+    """
+    return derive_ledger(artifact, source, board.report, open_codes(codes) if codes else None)
 
 
 def packed_source(
@@ -49,19 +55,24 @@ def verify_ledger(
     return proved(packed.artifact.path, root, packed.ledger, board)
 
 
-def verify_files(artifact: Path, source: Path, ledger: Path | None, board: Board) -> Findings:
+def verify_files(
+    artifact: Path, source: Path, ledger: Path | None, board: Board, codes: Path | None = None
+) -> Findings:
     """Prove an artifact against a model directory, and the ledger that a file holds.
 
     Raises:
         LedgerFileError: the file holds none.
+        CodesFileError, CodesMismatchError: no codes, or those of another source.
     """
     said = read_ledger(ledger) if ledger else None
-    return proved(artifact, source, said, board)
+    return proved(artifact, source, said, board, open_codes(codes) if codes else None)
 
 
-def proved(artifact: Path, root: Path, ledger: Ledger | None, board: Board) -> Findings:
+def proved(
+    artifact: Path, root: Path, ledger: Ledger | None, board: Board, codes: Codes | None = None
+) -> Findings:
     """Everything that is found about an artifact, its source, and a ledger that is given."""
-    _, found = prove_ledger(artifact, root, ledger, board.report)
+    _, found = prove_ledger(artifact, root, ledger, board.report, codes)
     return [*(one.to_map() for one in found), *_class_findings(artifact)]
 
 

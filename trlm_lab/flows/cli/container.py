@@ -207,10 +207,13 @@ def ledger(
         Path | None, typer.Option(help="A ledger (JSON) to verify; without one that of the files.")
     ] = None,
     quant: Annotated[str, typer.Option(help="A profile, of a SOURCE.")] = "q8_r128",
+    codes: Annotated[
+        Path | None, typer.Option(help="With --source: the codes of a calibrated profile.")
+    ] = None,
     json: Json = False,
 ) -> int:
     """Show what became of each tensor, or prove it by undoing it."""
-    from trlm_lab.errors import UnknownNameError
+    from trlm_lab.errors import CalibrationNeededError, UnknownNameError
     from trlm_lab.flows.ledgers import ledger_of, ledger_of_files, verify_files, verify_ledger
     from trlm_lab.flows.migration import migrated_ledger, verify_migrated
     from trlm_lab.flows.progress import Board
@@ -219,6 +222,9 @@ def ledger(
 
     if action not in ("show", "verify"):
         raise UnknownNameError(kind="action", name=action, known="show, verify")
+    if codes is not None and source is None:
+        detail = "--codes says what an artifact was packed from, and --source is missing"
+        raise CalibrationNeededError(where="--codes", detail=detail)
     with Board() as board:
         if source and is_slm1(Path(subject)):
             if action == "show":
@@ -229,11 +235,11 @@ def ledger(
                 return _show_ledger(migrated_ledger(Path(subject), source), json)
             return _show_proof(verify_migrated(Path(subject), source, ledger, board), json)
         if action == "show" and source:
-            return _show_ledger(ledger_of_files(Path(subject), source, board), json)
+            return _show_ledger(ledger_of_files(Path(subject), source, board, codes), json)
         if action == "show":
             return _show_ledger(ledger_of(subject, quant, board, reviewed).ledger, json)
         if source:
-            return _show_proof(verify_files(Path(subject), source, ledger, board), json)
+            return _show_proof(verify_files(Path(subject), source, ledger, board, codes), json)
         return _show_proof(verify_ledger(subject, quant, board, reviewed), json)
 
 
