@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from jaxtyping import Float, Float64, Int64
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+#: Rows that are worked on at a time.
+ROWS: Final = 64
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,24 @@ def log_softmax_rows(logits: Float[Array, "T V"]) -> Float64[Array, "T V"]:
 def next_token(
     reference: Float[Array, "T V"], candidate: Float[Array, "T V"], targets: Int64[Array, " T"]
 ) -> NextToken:
-    """Figures of two finite arrays of logits; `targets` are the ids that follow."""
+    """Figures of two finite arrays of logits; `targets` are the ids that follow.
+
+    Some rows are worked on at a time: a vocabulary may be wide.
+    """
+    parts = [
+        _some(reference[low : low + ROWS], candidate[low : low + ROWS], targets[low : low + ROWS])
+        for low in range(0, len(targets), ROWS)
+    ]
+    return NextToken(
+        np.concatenate([part.kl for part in parts]),
+        np.concatenate([part.top1_equal for part in parts]),
+        np.concatenate([part.nll for part in parts]),
+    )
+
+
+def _some(
+    reference: Float[Array, "T V"], candidate: Float[Array, "T V"], targets: Int64[Array, " T"]
+) -> NextToken:
     p, q = log_softmax_rows(reference), log_softmax_rows(candidate)
     kl = np.maximum((np.exp(p) * (p - q)).sum(axis=1), 0.0)
     equal = reference.argmax(axis=1) == candidate.argmax(axis=1)
