@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -79,11 +80,14 @@ def test_judged_text_and_foreign_corpora_are_refused(
 ) -> None:
     longest = max(load_suite("small-judged").cases, key=lambda case: len(case.token_ids))
     record = replace(corpus.records[0], ids=(5, *longest.token_ids))
+    case = tmp_path / "x.json"
+    rows = [{"case_id": "a", "token_ids": list(corpus.records[1].ids[3:20])}]
+    case.write_text(json.dumps({"schema": "trlm.process.cases.v1", "cases": rows}))
     spoilt = replace(corpus, records=(record, *corpus.records[1:]))
     with pytest.raises(CalibrationTextOverlapError, match="small-judged"):
-        calibrated_codes(
-            small_source, small_described, QUANT, spoilt, QUIET, against=["small-judged"]
-        )
+        calibrated_codes(small_source, small_described, QUANT, spoilt, QUIET)
+    with pytest.raises(CalibrationTextOverlapError, match=r"x\.json"):
+        calibrated_codes(small_source, small_described, QUANT, corpus, QUIET, [str(case)])
     for ids in ((512, 1), ()):
         foreign = replace(corpus, records=(replace(corpus.records[0], ids=ids),) if ids else ())
         with pytest.raises(CalibrationRecordError, match="vocabulary"):
@@ -144,7 +148,8 @@ def test_a_corpus_of_texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     assert found == text_corpus(tmp_path, config, ["smoke"], records=15, window=128)
     assert {len(one.ids) for one in found.records} == {100}
     assert found.filtering.dropped == 2
-    assert [row["name"] for row in found.against] == ["held-out", "smoke"]
+    names = [row["name"] for row in found.against]
+    assert names == ["held-out", "demo-judged", "gemma3-judged", "small-judged", "smoke"]
     assert {s.name for s in found.sources} == set(text_packages())
 
 

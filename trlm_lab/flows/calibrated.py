@@ -13,7 +13,7 @@ from trlm_lab.base.records import EffectiveConfig
 from trlm_lab.calibrate.corpus import Corpus, TextSource
 from trlm_lab.calibrate.corpus_choice import Encoded, make_corpus
 from trlm_lab.calibrate.overlap import Judged
-from trlm_lab.cases import load_suite
+from trlm_lab.cases.suites import load_suite, suite_names
 from trlm_lab.errors import CalibrationRecordError, TrlmError
 from trlm_lab.flows.acquisition import Described, Source
 from trlm_lab.flows.identity import packer_sha256
@@ -37,9 +37,16 @@ def encoded(root: Path, config: EffectiveConfig, texts: Sequence[Document]) -> I
         yield one.name, one.sha256, [*begin, *tokenizer.tokenize(Request(one.text))["ids"]]
 
 
-def judged_suite(name: str) -> Judged:
-    """The ids of a suite or case file. Raises as `load_suite`."""
-    return Judged(name, tuple(case.token_ids for case in load_suite(name).cases))
+def judged_suites(against: Sequence[str]) -> list[Judged]:
+    """The ids of every built-in judged suite, and of suites or case files. Raises as `load_suite`.
+
+    Ids of another vocabulary are looked for too: they cost nothing and are not found.
+    """
+    own = [name for name in suite_names() if name.endswith("-judged")]
+    return [
+        Judged(name, tuple(case.token_ids for case in load_suite(name).cases))
+        for name in dict.fromkeys([*own, *against])
+    ]
 
 
 def text_corpus(
@@ -50,7 +57,7 @@ def text_corpus(
     records: int = 96,
     window: int = 256,
 ) -> Corpus:
-    """A corpus of the calibration documents, disjoint from the held-out ones and from suites.
+    """A corpus of the calibration documents, disjoint from the held-out ones and what is judged.
 
     Raises:
         TextDataMissingError: the texts were not fetched.
@@ -58,7 +65,7 @@ def text_corpus(
         UnknownNameError, CaseFileError and others: as `load_suite` and `open_tokenizer`.
     """
     held = tuple(tuple(ids) for _, _, ids in encoded(root, config, documents(HELD_OUT)))
-    judged = [Judged(HELD_OUT, held), *(judged_suite(name) for name in against)]
+    judged = [Judged(HELD_OUT, held), *judged_suites(against)]
     sources = [
         TextSource(p.name, p.archive.package, p.archive.version, p.archive.file.sha256, p.licence)
         for p in text_packages().values()
@@ -98,13 +105,13 @@ def calibrated_codes(
 
     Raises:
         UnknownNameError: no such calibrated profile.
-        CalibrationTextOverlapError: the corpus shares ids with a suite of `against`.
+        CalibrationTextOverlapError: the corpus shares ids with a judged suite or one of `against`.
         CalibrationRecordError: a corpus of another tokenizer or vocabulary.
         OracleMissingError, OracleModelError: the oracle cannot run the source.
         QuantGramError and its neighbours: as the algorithm.
     """
     name = CALIBRATED[quant].name
-    corpus.check_disjoint([judged_suite(suite) for suite in against], quant)
+    corpus.check_disjoint(judged_suites(against), quant)
     _require_own(source.root, described.config, corpus)
     key = canon.content_id(
         [
