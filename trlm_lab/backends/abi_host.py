@@ -47,6 +47,8 @@ SIGNATURES: dict[str, str] = {
     "trlm_topk": "ipzpp",
     "trlm_sha256": "ipzp",
     "trlm_op": "ipzpzpz",
+    "trlm_rows_pack": "ipzzuupzpp",
+    "trlm_rows_unpack": "ippzzuup",
     "trlm_text_load": "ppz",
     "trlm_text_free": " p",
     "trlm_text_block_ptr": "pp",

@@ -172,6 +172,16 @@ class BlockFormat(Protocol):
         ...
 
 
+class RowPacker(Protocol):
+    """Quantizes rows by a block format; whoever does it, the bytes are those of `form.quantize`."""
+
+    def __call__(
+        self, form: BlockFormat, rows: NDArray[np.float32], *, where: str, first_row: int
+    ) -> tuple[bytes | memoryview, bytes]:
+        """Codes and scales of the rows. Raises as `form.quantize`."""
+        ...
+
+
 class BlobStore(Protocol):
     """Content-addressed bytes."""
 

@@ -302,6 +302,7 @@ from trlm_lab.errors.root import (
 from trlm_lab.errors.runtime import (
     CompilerMissingError,
     NativeBuildError,
+    PackerDisagreesError,
     RuntimeMemoryError,
     RuntimeRefusedError,
     RuntimeSourceMissingError,
@@ -603,6 +604,7 @@ __all__ = [
     "PackTiedHeadError",
     "PackUnknownTensorError",
     "PackageNotInstalledError",
+    "PackerDisagreesError",
     "PageMissingError",
     "PartMissingError",
     "PathMissingError",

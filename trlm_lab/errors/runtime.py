@@ -30,6 +30,14 @@ class NativeBuildError(InfrastructureError):
     fix = "{command}"
 
 
+class PackerDisagreesError(InfrastructureError):
+    """A native packer that refuses rows which the reference packs."""
+
+    code = "PACKER_DISAGREES"
+    rule = "the native library refuses rows that the reference packs: {detail}"
+    fix = "report it with the tensor; RUSTC=/nonexistent packs by the reference alone"
+
+
 class WasmModuleError(InfrastructureError):
     """A WebAssembly module that is missing or not the recorded one."""
 

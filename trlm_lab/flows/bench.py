@@ -137,8 +137,16 @@ def bench_quant_grid() -> list[dict[str, Any]]:
     return measure()
 
 
+def bench_pack() -> list[dict[str, Any]]:
+    """Packing and decoding rows natively: llama.cpp's quantizer and memcpy beside them."""
+    from trlm_lab.flows.bench_pack import bench_pack as measure
+
+    return measure()
+
+
 BENCHMARKS.register("demo", bench_demo)
 BENCHMARKS.register("capture", bench_capture)
+BENCHMARKS.register("pack", bench_pack)
 BENCHMARKS.register("tokenizer", bench_tokenizer)
 BENCHMARKS.register("tokenizer-browser", bench_tokenizer_browser)
 BENCHMARKS.register("quant", bench_quant)

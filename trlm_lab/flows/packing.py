@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trlm_lab.backends.native_rows import native_packer
 from trlm_lab.base import canon
 from trlm_lab.base.blobs import write_atomically
 from trlm_lab.base.home import trlm_home
@@ -22,6 +23,7 @@ from trlm_lab.inspector.inspect import Progress, silent
 from trlm_lab.pack import derive_model_dir, pack_snapshot, quant_profile
 from trlm_lab.pack.codes import Codes
 from trlm_lab.pack.ledger_rules import rule_findings
+from trlm_lab.pack.profiles import by_reference
 from trlm_lab.pack.shards import stored_tensors
 
 
@@ -96,6 +98,7 @@ def _pack(
         folder / "model.slm",
         tokenizer_section(source.root, described.config, template, ws.board.say),
         codes=codes,
+        packer=native_packer() or by_reference,
         progress=ws.board.report,
     )
     inspection = check_artifact(artifact, ledger, source.root, ws.board.report)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+from trlm_lab.base.interfaces import RowPacker
 from trlm_lab.base.model_parts import EMBEDDING, HEAD, ModelTensor, model_tensors
 from trlm_lab.base.records import Artifact, EffectiveConfig, Ledger
 from trlm_lab.errors import CalibrationNeededError
 from trlm_lab.pack.artifact_file import ArtifactSink, map_file
 from trlm_lab.pack.codes import Codes
 from trlm_lab.pack.lineage import ledger_of
-from trlm_lab.pack.profiles import CALIBRATED_NAMES, PROFILES, PackProfile
+from trlm_lab.pack.profiles import CALIBRATED_NAMES, PROFILES, PackProfile, by_reference
 from trlm_lab.pack.progress import Progress, silent
 from trlm_lab.pack.residuals import measured, payload_again
 from trlm_lab.pack.source import Sources, open_sources, widened
@@ -29,14 +31,16 @@ def pack_snapshot(
     tokenizer: bytes = b"",
     *,
     codes: Codes | None = None,
+    packer: RowPacker = by_reference,
     progress: Progress = silent,
 ) -> tuple[Artifact, Ledger]:
     """Write the artifact of a snapshot; the same inputs give the same bytes.
 
     `quant` names a profile (matrices, the embedding included; norms stay f32). `tokenizer`
     becomes the tokenizer section as it is. Of a calibrated profile `codes` are its codes, of this
-    very source. A tied head becomes an alias of the embedding. Memory
-    is bounded by slices of 16 MB and the scales of one tensor; `out` is replaced whole or not.
+    very source. A tied head becomes an alias of the embedding. `packer` quantizes, with the same
+    bytes whichever it is. Memory is bounded by slices of 16 MB and the scales of one tensor; `out`
+    is replaced whole or not.
 
     Raises:
         UnknownNameError: no such profile.
@@ -46,7 +50,7 @@ def pack_snapshot(
         NonFiniteError, QuantNonFiniteError, QuantOverflowError, QuantRangeError: weights that
             cannot be stored.
     """
-    profile = _profile(quant, codes)
+    profile = replace(_profile(quant, codes), packer=packer)
     sources = open_sources(snapshot_root, config)
     if codes is not None:
         codes.check(sources)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trlm_lab.base import canon
-from trlm_lab.base.interfaces import BlockFormat
+from trlm_lab.base.interfaces import BlockFormat, RowPacker
 from trlm_lab.base.registry import Registry
 from trlm_lab.errors import NonFiniteError
 from trlm_lab.quant import ABSMAX, Search, block_format
@@ -55,12 +55,19 @@ CALIBRATED_NAMES = tuple(
 )
 
 
+def by_reference(
+    form: BlockFormat, rows: NDArray[np.float32], *, where: str, first_row: int
+) -> tuple[bytes, bytes]:
+    """The `RowPacker` of the format itself."""
+    return form.quantize(rows, where=where, first_row=first_row)
+
+
 @dataclass(frozen=True)
 class PackProfile:
     """A named profile: dtypes of two-dimensional tensors, by role or `matrices`; others stay f32.
 
     `scales` is the encoding of grouped dtypes, `fractions` the grid of a clipping search (empty:
-    absmax), `residual` the rule of sparse residuals.
+    absmax), `residual` the rule of sparse residuals. `packer` does the work and decides no byte.
     """
 
     name: str
@@ -69,6 +76,7 @@ class PackProfile:
     scales: ScaleEncoding
     fractions: tuple[float, ...]
     residual: ResidualRule | None
+    packer: RowPacker = field(default=by_reference, kw_only=True, compare=False, repr=False)
 
     def dtype_of(self, role: Role, shape: tuple[int, ...]) -> DType:
         """Storage dtype of a tensor of this role and shape."""
@@ -88,7 +96,7 @@ class PackProfile:
         if dtype == DType.f32:
             return _dense
         form = self.format_of(dtype)
-        return lambda rows, tensor, first: form.quantize(rows, where=tensor, first_row=first)
+        return lambda rows, tensor, first: self.packer(form, rows, where=tensor, first_row=first)
 
 
 def _dense(rows: NDArray[np.float32], tensor: str, first: int) -> tuple[memoryview, bytes]:

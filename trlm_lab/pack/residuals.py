@@ -27,7 +27,7 @@ def stored_pairs(part: Part, profile: PackProfile, dtype: DType, name: str) -> I
     for first, raw in part.blocks():
         rows = widened(raw, part.stored.info.dtype)
         data, scales = (
-            memoryview(plane) for plane in form.quantize(rows, where=name, first_row=first)
+            memoryview(p) for p in profile.packer(form, rows, where=name, first_row=first)
         )
         yield rows, form.dequantize(data, scales, *rows.shape, where=name, first_row=first)
 

@@ -6,23 +6,27 @@ use crate::bytes::reserve;
 use crate::error::{ensure, Code, Error, Result};
 use crate::ops::matmul::{matmul, Rows, Scratch};
 use crate::ops::order::Order;
-use crate::quant::grouped::{pack_codes, quantize_row, Form, Grouped, COLUMNS};
+use crate::quant::encode::Packing;
+use crate::quant::grouped::{numbered, pack_codes, Form, Grouped, COLUMNS};
 use crate::quant::scales::Encoding;
 use crate::quant::Matrix;
 
 const FP16: Encoding = Encoding::Fp16;
 
-/// Codes, padded, and scale words of every row.
-fn quantized(x: &Array, form: Form, encoding: Encoding) -> Result<(Vec<i8>, Vec<u16>)> {
+/// Pack the rows of x into stored planes of the right sizes.
+fn pack(
+    x: &Array,
+    form: Form,
+    encoding: Encoding,
+    codes: &mut [u8],
+    scales: &mut [u8],
+) -> Result<()> {
     let [rows, cols] = x.axes::<2>("x")?;
     let values = x.f32s(&[rows, cols], "x")?;
-    let (mut codes, mut words) = (Vec::new(), Vec::new());
-    reserve(&mut codes, rows.saturating_mul(cols.saturating_add(COLUMNS)))?;
-    reserve(&mut words, rows * form.groups(cols))?;
-    for (r, row) in values.chunks_exact(cols).enumerate() {
-        quantize_row(form, encoding, row, &format!("x row {}", r), &mut codes, &mut words)?;
-    }
-    Ok((codes, words))
+    let packing = Packing { form, encoding, fractions: &[] };
+    packing
+        .pack_rows(&values, cols, codes, scales)
+        .map_err(|error| Error::new(error.code, format!("x {}", error.place), error.detail))
 }
 
 /// x (R, C) to codes (R, C) and scales (R, groups).
@@ -30,15 +34,29 @@ fn quantize(form: Form, inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
     let [rows, cols] = inputs[0].axes::<2>("x")?;
     outputs[0].expect(Kind::I8, &[rows, cols], "codes")?;
     outputs[1].expect(Kind::F16, &[rows, form.groups(cols)], "scale")?;
-    let (codes, words) = quantized(&inputs[0], form, FP16)?;
-    let stored = outputs[0].bytes.chunks_exact_mut(cols);
-    for (out, codes) in stored.zip(codes.chunks_exact(codes.len() / rows)) {
-        for (out, &code) in out.iter_mut().zip(codes) {
-            *out = code as u8;
+    let mut stored = room(rows.saturating_mul(form.stride(cols)))?;
+    let mut scales = room(outputs[1].bytes.len())?;
+    pack(&inputs[0], form, FP16, &mut stored, &mut scales)?;
+    let mut codes = Vec::new();
+    reserve(&mut codes, cols)?;
+    codes.resize(cols, 0);
+    let answers = outputs[0].bytes.chunks_exact_mut(cols);
+    for (answer, stored) in answers.zip(stored.chunks_exact(form.stride(cols))) {
+        form.unpack_row(stored, &mut codes);
+        for (answer, &code) in answer.iter_mut().zip(&codes) {
+            *answer = code as u8;
         }
     }
-    outputs[1].store(&words, u16::to_le_bytes);
+    outputs[1].bytes.copy_from_slice(&scales);
     Ok(())
+}
+
+/// Zeroed bytes.
+fn room(len: usize) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reserve(&mut bytes, len)?;
+    bytes.resize(len, 0);
+    Ok(bytes)
 }
 
 /// codes (R, C) and scales (R, groups) to y (R, C).
@@ -66,11 +84,8 @@ fn dequantize(form: Form, inputs: &[Array], outputs: &mut [Array]) -> Result<()>
 
 /// Check planes and write all rows.
 fn decoded(matrix: &Grouped<'_>, y: &mut Array) -> Result<()> {
-    matrix.check("codes")?;
     let mut values = zeros(matrix.rows() * matrix.cols)?;
-    for (r, row) in values.chunks_exact_mut(matrix.cols).enumerate() {
-        matrix.decode_row(r, row);
-    }
+    matrix.decode_checked("codes", &mut values)?;
     answer(y, &[matrix.rows(), matrix.cols], values)
 }
 
@@ -98,14 +113,7 @@ by_format! {
 /// The format and the encoding that an operand (2) of u32 names, as the container's numbers.
 fn named(operand: &Array) -> Result<(Form, Encoding)> {
     let numbers = operand.u32s(&[2], "format")?;
-    let narrow = |i: usize| u16::try_from(numbers[i]).unwrap_or(0);
-    match (Form::from_number(narrow(0)), Encoding::from_number(narrow(1))) {
-        (Some(form), Some(encoding)) => Ok((form, encoding)),
-        _ => {
-            let detail = format!("dtype {} and scale encoding {}", numbers[0], numbers[1]);
-            Err(Error::new(Code::Argument, "format", detail))
-        }
-    }
+    numbered(numbers[0], numbers[1])
 }
 
 /// x (R, C) and format (2) to stored planes: codes u8 (R, stride), scales u8 (R, bytes).
@@ -114,14 +122,12 @@ pub fn pack_rows(inputs: &[Array], outputs: &mut [Array]) -> Result<()> {
     let [rows, cols] = inputs[0].axes::<2>("x")?;
     outputs[0].expect(Kind::U8, &[rows, form.stride(cols)], "codes")?;
     outputs[1].expect(Kind::U8, &[rows, form.groups(cols) * encoding.size()], "scales")?;
-    let (codes, words) = quantized(&inputs[0], form, encoding)?;
-    let (mut stored, mut scales) = (Vec::new(), Vec::new());
-    reserve(&mut stored, outputs[0].bytes.len())?;
-    pack_codes(form, &codes, &mut stored);
-    reserve(&mut scales, outputs[1].bytes.len())?;
-    words.iter().for_each(|&word| encoding.store(word, &mut scales));
-    outputs[0].bytes.copy_from_slice(&stored);
-    outputs[1].bytes.copy_from_slice(&scales);
+    // The answers stay as they are where a row is refused.
+    let mut codes = room(outputs[0].bytes.len())?;
+    let mut scales = room(outputs[1].bytes.len())?;
+    pack(&inputs[0], form, encoding, &mut codes, &mut scales)?;
+    outputs[0].bytes = codes;
+    outputs[1].bytes = scales;
     Ok(())
 }
 

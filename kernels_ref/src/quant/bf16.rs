@@ -7,6 +7,7 @@ pub fn to_f32(bits: u16) -> f32 {
 }
 
 /// The nearest bfloat16 of a finite value, ties to even.
+#[inline]
 pub fn from_f32(value: f32) -> u16 {
     let bits = value.to_bits();
     (bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16) as u16

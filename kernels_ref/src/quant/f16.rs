@@ -1,6 +1,7 @@
 //! IEEE binary16 to f32, exactly.
 
 /// The value of these 16 bits; subnormals, infinities and NaN included.
+#[inline]
 pub fn to_f32(bits: u16) -> f32 {
     let sign = u32::from(bits >> 15) << 31;
     let exponent = u32::from(bits >> 10) & 31;
@@ -17,6 +18,7 @@ pub fn to_f32(bits: u16) -> f32 {
 }
 
 /// The nearest binary16, ties to even; NaN has one spelling.
+#[inline]
 pub fn from_f32(value: f32) -> u16 {
     let sign = (value.to_bits() >> 16 & 0x8000) as u16;
     let magnitude = value.to_bits() & 0x7fff_ffff;

@@ -2,8 +2,7 @@
 
 use super::scales::Encoding;
 use super::sparse::Sparse;
-use super::{q4_g64::Q4, q5_g64::Q5, q6_g64::Q6, q8_r128::Q8};
-use crate::error::{ensure, Code, Error, Result};
+use crate::error::{Code, Error, Result};
 
 /// Columns that are packed together; a stored row holds a multiple of them.
 pub const COLUMNS: usize = 64;
@@ -42,24 +41,25 @@ macro_rules! with {
     ($form:expr, $codes:ident => $call:expr) => {
         match $form {
             Form::Q8 => {
-                type $codes = Q8;
+                type $codes = crate::quant::q8_r128::Q8;
                 $call
             }
             Form::Q6 => {
-                type $codes = Q6;
+                type $codes = crate::quant::q6_g64::Q6;
                 $call
             }
             Form::Q5 => {
-                type $codes = Q5;
+                type $codes = crate::quant::q5_g64::Q5;
                 $call
             }
             Form::Q4 => {
-                type $codes = Q4;
+                type $codes = crate::quant::q4_g64::Q4;
                 $call
             }
         }
     };
 }
+pub(super) use with;
 
 impl Form {
     /// The format of a dtype.
@@ -102,6 +102,29 @@ impl Form {
     /// Columns that share a scale.
     pub fn group(self) -> usize {
         with!(self, C => C::GROUP)
+    }
+
+    /// The codes of a stored row, one a column of `out`.
+    pub fn unpack_row(self, stored: &[u8], out: &mut [i8]) {
+        with!(self, C => {
+            let mut unit = [0; COLUMNS];
+            for (out, bytes) in out.chunks_mut(COLUMNS).zip(stored.chunks_exact(C::UNIT)) {
+                C::unpack(bytes, &mut unit);
+                out.copy_from_slice(&unit[..out.len()]);
+            }
+        });
+    }
+}
+
+/// The format and the encoding of their numbers in the container.
+pub fn numbered(dtype: u32, encoding: u32) -> Result<(Form, Encoding)> {
+    let narrow = |number: u32| u16::try_from(number).unwrap_or(0);
+    match (Form::from_number(narrow(dtype)), Encoding::from_number(narrow(encoding))) {
+        (Some(form), Some(encoding)) => Ok((form, encoding)),
+        _ => {
+            let detail = format!("dtype {} and scale encoding {}", dtype, encoding);
+            Err(Error::new(Code::Argument, "format", detail))
+        }
     }
 }
 
@@ -147,36 +170,93 @@ impl Grouped<'_> {
     }
 
     /// Decode row `r` without its residual; each weight is rounded once.
+    #[inline(always)]
     pub fn decode_row(&self, r: usize, out: &mut [f32]) {
         let (codes, scales) = self.row(r);
-        with!(self.form, C => decode::<C>(codes, scales, self.encoding, out))
+        // Of what is not checked nothing is wrong.
+        let _ = with!(self.form, C => decode::<C, false>(codes, scales, self.encoding, out));
+    }
+
+    /// Decode every row, each code and scale checked first; `place` names the tensor.
+    #[inline(always)]
+    pub fn decode_checked(&self, place: &str, out: &mut [f32]) -> Result<()> {
+        with!(self.form, C => self.decode_rows::<C>(place, out))
+    }
+
+    #[inline(always)]
+    fn decode_rows<C: Codes>(&self, place: &str, out: &mut [f32]) -> Result<()> {
+        let codes = self.codes.chunks_exact(self.stride());
+        let scales = self.scales.chunks_exact(self.scale_row());
+        let rows = out.chunks_exact_mut(self.cols).zip(codes).zip(scales);
+        for (r, ((out, codes), scales)) in rows.enumerate() {
+            decode::<C, true>(codes, scales, self.encoding, out)
+                .map_err(|wrong| refused(wrong, place, r))?;
+        }
+        Ok(())
     }
 
     /// Check every code, padding code and scale; `place` names the tensor.
     pub fn check(&self, place: &str) -> Result<()> {
         for r in 0..self.rows() {
             let (codes, scales) = self.row(r);
-            with!(self.form, C => check::<C>(codes, scales, self.encoding, self.cols)).map_err(
-                |(code, at, detail)| Error::new(code, format!("{} row {}{}", place, r, at), detail),
-            )?;
+            with!(self.form, C => check::<C>(codes, scales, self.encoding, self.cols))
+                .map_err(|wrong| refused(wrong, place, r))?;
         }
         Ok(())
     }
 }
 
-fn decode<C: Codes>(codes: &[u8], scales: &[u8], encoding: Encoding, out: &mut [f32]) {
-    let mut unit = [0; COLUMNS];
-    for (u, (out, bytes)) in out.chunks_mut(COLUMNS).zip(codes.chunks_exact(C::UNIT)).enumerate() {
-        C::unpack(bytes, &mut unit);
-        let scale = encoding.value(encoding.word(scales, u * COLUMNS / C::GROUP));
-        for (out, &code) in out.iter_mut().zip(&unit) {
-            *out = f32::from(code) * scale;
-        }
-    }
+/// What is wrong with a row: the rule, the group, and the words.
+pub type Wrong = (Code, usize, String);
+
+#[cold]
+fn refused((code, group, detail): Wrong, place: &str, r: usize) -> Error {
+    Error::new(code, format!("{} row {} group {}", place, r, group), detail)
 }
 
-/// What is wrong with a row: the rule, the group, and the words.
-type Wrong = (Code, String, String);
+/// Decode a row unit by unit; where asked for, each is checked while its codes are at hand.
+#[inline(always)]
+fn decode<C: Codes, const CHECKED: bool>(
+    codes: &[u8],
+    scales: &[u8],
+    encoding: Encoding,
+    out: &mut [f32],
+) -> std::result::Result<(), Wrong> {
+    let (whole, tail) = out.split_at_mut(out.len() / COLUMNS * COLUMNS);
+    let mut units = codes.chunks_exact(C::UNIT).enumerate();
+    for (out, (u, bytes)) in whole.chunks_exact_mut(COLUMNS).zip(&mut units) {
+        decode_unit::<C, CHECKED>(bytes, u, COLUMNS, scales, encoding, out)?;
+    }
+    if let (false, Some((u, bytes))) = (tail.is_empty(), units.next()) {
+        let mut unit = [0.0; COLUMNS];
+        decode_unit::<C, CHECKED>(bytes, u, tail.len(), scales, encoding, &mut unit)?;
+        tail.copy_from_slice(&unit[..tail.len()]);
+    }
+    Ok(())
+}
+
+/// Decode unit `u` of a row, of which `used` columns count.
+#[inline(always)]
+fn decode_unit<C: Codes, const CHECKED: bool>(
+    bytes: &[u8],
+    u: usize,
+    used: usize,
+    scales: &[u8],
+    encoding: Encoding,
+    out: &mut [f32],
+) -> std::result::Result<(), Wrong> {
+    let mut unit = [0; COLUMNS];
+    C::unpack(bytes, &mut unit);
+    let word = encoding.word(scales, u * COLUMNS / C::GROUP);
+    if CHECKED && !is_sound::<C>(&unit, used, encoding, word) {
+        return Err(what_is_wrong::<C>(bytes, u, used, encoding, word));
+    }
+    let scale = encoding.value(word);
+    for (out, &code) in out.iter_mut().zip(&unit) {
+        *out = f32::from(code) * scale;
+    }
+    Ok(())
+}
 
 fn check<C: Codes>(
     codes: &[u8],
@@ -187,63 +267,50 @@ fn check<C: Codes>(
     let mut unit = [0; COLUMNS];
     for (u, bytes) in codes.chunks_exact(C::UNIT).enumerate() {
         C::unpack(bytes, &mut unit);
+        let word = encoding.word(scales, u * COLUMNS / C::GROUP);
         let used = COLUMNS.min(cols - u * COLUMNS);
-        if unit[used..].iter().any(|&code| code != 0) {
-            let detail = "a padding code is not 0".into();
-            return Err((Code::QuantCode, String::new(), detail));
-        }
-        let group = u * COLUMNS / C::GROUP;
-        let at = format!(" group {}", group);
-        if unit[..used].contains(&(-C::Q - 1)) {
-            return Err((Code::QuantCode, at, format!("the code {}", -i32::from(C::Q) - 1)));
-        }
-        let word = encoding.word(scales, group);
-        if !encoding.is_stored(word, C::Q.into()) {
-            return Err((Code::Scale, at, format!("scale bits {:04x}: never stored", word)));
-        }
-        if word == 0 && unit.iter().any(|&code| code != 0) {
-            return Err((Code::Scale, at, "scale bits 0000: over a nonzero code".into()));
+        if !is_sound::<C>(&unit, used, encoding, word) {
+            return Err(what_is_wrong::<C>(bytes, u, used, encoding, word));
         }
     }
     Ok(())
 }
 
-/// Append the codes (one a column, and zeros up to a multiple of 64) and scale words of one row.
-///
-/// code = clamp(round_ties_even(x / f32(scale)), -Q, Q) by true division; `place` names the row.
-pub fn quantize_row(
-    form: Form,
+/// Whether a writer stores this unit, of which `used` columns count, under this scale.
+#[inline(always)]
+fn is_sound<C: Codes>(unit: &[i8; COLUMNS], used: usize, encoding: Encoding, word: u16) -> bool {
+    // All codes are looked at, so that there are lanes to fill.
+    let lowest = unit.iter().fold(0, |found, &code| found | u8::from(code == -C::Q - 1));
+    let is_zero = |codes: &[i8]| codes.iter().fold(0, |any, &code| any | code) == 0;
+    lowest == 0
+        && encoding.is_stored(word, C::Q.into())
+        && (word != 0 || is_zero(unit))
+        && (used == COLUMNS || is_zero(&unit[used..]))
+}
+
+/// The rule that unit `u` of a row breaks.
+#[cold]
+#[inline(never)]
+fn what_is_wrong<C: Codes>(
+    bytes: &[u8],
+    u: usize,
+    used: usize,
     encoding: Encoding,
-    row: &[f32],
-    place: &str,
-    codes: &mut Vec<i8>,
-    words: &mut Vec<u16>,
-) -> Result<()> {
-    let q = f32::from(with!(form, C => C::Q));
-    for (g, group) in row.chunks(form.group()).enumerate() {
-        let mut absmax = 0.0f32;
-        for &value in group {
-            ensure(value.is_finite(), || Error::new(Code::Argument, place, "is not finite"))?;
-            absmax = absmax.max(value.abs());
-        }
-        let word = encoding.choose(absmax, q).ok_or_else(|| {
-            let detail = format!("no {:?} holds the scale {}", encoding, absmax / q);
-            Error::new(Code::Scale, format!("{} group {}", place, g), detail)
-        })?;
-        let divisor = if word == 0 { 1.0 } else { encoding.value(word) };
-        codes.extend(group.iter().map(|&value| code_of(value / divisor, q)));
-        words.push(word);
-    }
-    codes.resize((codes.len() + COLUMNS - 1) / COLUMNS * COLUMNS, 0);
-    Ok(())
-}
-
-/// The nearest integer, ties to even, clamped to +-q.
-pub(super) fn code_of(quotient: f32, q: f32) -> i8 {
-    // Adding and subtracting 1.5 * 2^23 rounds what is below 2^22; quotients are below 2 q.
-    const MAGIC: f32 = 12582912.0;
-    let rounded = (quotient + MAGIC) - MAGIC;
-    rounded.clamp(-q, q) as i8
+    word: u16,
+) -> Wrong {
+    let mut unit = [0; COLUMNS];
+    C::unpack(bytes, &mut unit);
+    let lowest = -C::Q - 1;
+    let (code, detail) = if unit[used..].iter().any(|&code| code != 0) {
+        (Code::QuantCode, "a padding code is not 0".into())
+    } else if unit.contains(&lowest) {
+        (Code::QuantCode, format!("the code {}", lowest))
+    } else if encoding.is_stored(word, C::Q.into()) {
+        (Code::Scale, "scale bits 0000: over a nonzero code".into())
+    } else {
+        (Code::Scale, format!("scale bits {:04x}: never stored", word))
+    };
+    (code, u * COLUMNS / C::GROUP, detail)
 }
 
 /// Append whole units of codes as they are stored; the caller has made room.
@@ -286,20 +353,6 @@ mod tests {
             matrix.decode_row(0, &mut row);
             assert!(row.iter().zip(&codes).all(|(&w, &c)| w == f32::from(c)), "{:?}", form);
             matrix.check("w").unwrap();
-        }
-    }
-
-    #[test]
-    fn a_row_is_quantized_by_the_rules() {
-        let row = [127.0, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5];
-        let (mut codes, mut words) = (Vec::new(), Vec::new());
-        quantize_row(Form::Q8, Encoding::Fp16, &row, "x", &mut codes, &mut words).unwrap();
-        assert_eq!((&codes[..7], codes.len()), (&[127, 0, 2, 2, 0, -2, -2][..], 64));
-        assert_eq!(words, [0x3c00]);
-        for (row, code) in [([f32::NAN], Code::Argument), ([1e9], Code::Scale)] {
-            let (mut codes, mut words) = (Vec::new(), Vec::new());
-            let found = quantize_row(Form::Q4, Encoding::Fp16, &row, "x", &mut codes, &mut words);
-            assert_eq!(found.unwrap_err().code, code);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Stored matrices and how their rows become f32.
 
 pub mod bf16;
+pub mod encode;
 pub mod f16;
 pub mod grouped;
 mod nibbles;

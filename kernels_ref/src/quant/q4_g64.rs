@@ -11,13 +11,14 @@ impl Codes for Q4 {
     const GROUP: usize = 64;
     const UNIT: usize = 32;
 
-    #[inline]
+    #[inline(always)]
     fn unpack(bytes: &[u8], out: &mut [i8; 64]) {
         let mut values = [0; 64];
         nibbles::unpack(bytes, &mut values);
         nibbles::signed(&values, 8, out);
     }
 
+    #[inline(always)]
     fn pack(codes: &[i8; 64], bytes: &mut [u8]) {
         nibbles::pack(codes, bytes);
     }

@@ -12,19 +12,22 @@ impl Codes for Q6 {
     const GROUP: usize = 64;
     const UNIT: usize = 48;
 
-    #[inline]
+    #[inline(always)]
     fn unpack(bytes: &[u8], out: &mut [i8; 64]) {
         let (low, high) = bytes.split_at(32);
         let mut values = [0; 64];
         nibbles::unpack(low, &mut values);
+        let mut joined = [0; 16];
+        joined.copy_from_slice(&high[..16]);
         for (quarter, values) in values.chunks_exact_mut(16).enumerate() {
-            for (value, &byte) in values.iter_mut().zip(high) {
+            for (value, byte) in values.iter_mut().zip(joined) {
                 *value |= (byte >> (2 * quarter) & 3) << 4;
             }
         }
         nibbles::signed(&values, 32, out);
     }
 
+    #[inline(always)]
     fn pack(codes: &[i8; 64], bytes: &mut [u8]) {
         let (low, high) = bytes.split_at_mut(32);
         nibbles::pack(codes, low);

@@ -1,5 +1,6 @@
 //! q8 keys and values: i8 codes of a whole vector with one fp16 scale, by the rules of q8_r128.
 
+use super::encode::{absmax, Quantizer};
 use super::f16;
 use super::scales::Encoding;
 use crate::error::{ensure, Code, Error, Result};
@@ -9,17 +10,14 @@ const Q: f32 = 127.0;
 
 /// Codes of a vector into `codes`, of the same length; its scale's word. `place` names the vector.
 pub fn quantize(vector: &[f32], place: &str, codes: &mut [i8]) -> Result<u16> {
-    let mut absmax = 0.0f32;
-    for &value in vector {
-        ensure(value.is_finite(), || Error::new(Code::Argument, place, "is not finite"))?;
-        absmax = absmax.max(value.abs());
-    }
+    let absmax =
+        absmax(vector).ok_or_else(|| Error::new(Code::Argument, place, "is not finite"))?;
     let word = Encoding::Fp16.choose(absmax, Q).ok_or_else(|| {
         Error::new(Code::Scale, place, format!("the scale {} is above 65504", absmax / Q))
     })?;
-    let divisor = if word == 0 { 1.0 } else { f16::to_f32(word) };
+    let quantizer = Quantizer::new(Encoding::Fp16, word, Q);
     for (code, &value) in codes.iter_mut().zip(vector) {
-        *code = super::grouped::code_of(value / divisor, Q);
+        *code = quantizer.code(value);
     }
     Ok(word)
 }

@@ -58,13 +58,20 @@ impl Encoding {
     }
 
     /// Whether a word is 0 or a scale that a writer stores: positive, normal, and times `q` finite.
+    #[inline]
     pub fn is_stored(self, word: u16, q: f32) -> bool {
-        let normal = match self {
-            Encoding::Fp16 => (0x0400..0x7c00).contains(&word),
-            Encoding::Bf16 => (0x0080..0x7f80).contains(&word),
-            Encoding::E8m0 => (1..255).contains(&word),
-        };
-        word == 0 || normal && (self.value(word) * q).is_finite()
+        word == 0
+            || match self {
+                // 127 times the largest is finite.
+                Encoding::Fp16 => (0x0400..0x7c00).contains(&word),
+                Encoding::Bf16 => (0x0080..0x7f80).contains(&word) && self.reaches(word, q),
+                Encoding::E8m0 => (1..255).contains(&word) && self.reaches(word, q),
+            }
+    }
+
+    #[inline]
+    fn reaches(self, word: u16, q: f32) -> bool {
+        (self.value(word) * q).is_finite()
     }
 
     /// The word of absmax / q, or None where the encoding does not hold it.

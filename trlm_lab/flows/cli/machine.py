@@ -79,7 +79,8 @@ def probe(
 
 def bench(
     name: Annotated[
-        str, typer.Argument(help="demo, capture, tokenizer, tokenizer-browser, quant, quant-grid")
+        str,
+        typer.Argument(help="demo, capture, pack, tokenizer, tokenizer-browser, quant, quant-grid"),
     ],
     json: Json = False,
 ) -> int:
