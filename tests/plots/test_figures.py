@@ -167,3 +167,33 @@ def test_an_empty_table_has_an_empty_csv() -> None:
 @pytest.mark.parametrize("name", plots.__all__)
 def test_every_public_name_has_a_docstring(name: str) -> None:
     assert getattr(plots, name).__doc__
+
+
+def test_the_figures_of_the_quantization_ladder() -> None:
+    steps = [{"step": "weight", "value": -4.43}, {"step": "rounded", "value": -4.0},
+             {"step": "saturated", "value": -4.0}]  # fmt: skip
+    rungs = [{"rung": "dequantized", "relative": 0.07}, {"rung": "token", "relative": 0.0}]
+    fall = plots.element_waterfall(steps, rungs, subject="q4_g64")
+    assert fall.reading.startswith("The stored weight is +0.430 steps")
+    assert "The dequantized are 7 %" in fall.reading
+    assert [row["name"] for row in fall.table] == [
+        "weight", "rounded", "saturated", "dequantized", "token",
+    ]  # fmt: skip
+    groups = np.array([[0.05, 0.06], [0.09, 0.07]])
+    maps = plots.error_maps(np.ones((2, 8)), np.full((2, 8), -0.25), groups)
+    assert "group is number 0 of row 1, 9 % off" in maps.reading
+    assert maps.table[0]["value"] == 0.25
+    felt = [{"tensor": f"t{i}", "KL": 0.1 * i, "weight_error": 0.1} for i in range(4)]
+    bars = plots.sensitivity_bars(felt, most=2)
+    assert "feels t3 most: KL 0.3 nats, 50 % of the sum over 4" in bars.reading
+    assert len(bars.table) == 4
+    rows = [
+        {"profile": "f32", "format": "floats", "bits": 32.0, "weight_error": 0.0, "KL": 0.0},
+        {"profile": "q4", "format": "q4", "bits": 4.25, "weight_error": 0.07, "KL": 0.02},
+        {"profile": "q4-bf16", "format": "q4", "bits": 4.25, "weight_error": 0.071, "KL": 0.03},
+    ]
+    bits = plots.bits_against(rows, error="KL")
+    assert bits.reading == "From q4 at 4.25 bits (0.02) to q4 at 4.25 bits (0.02)."
+    assert plots.bits_against(rows[:1]).reading == "No profile loses anything."
+    for figure in (fall, maps, bars, bits):
+        assert len(figure.png()) > 5000

@@ -211,6 +211,12 @@ from trlm_lab.errors.judging import (
     PolicyFileError,
     PolicyFrozenError,
 )
+from trlm_lab.errors.ladder import (
+    LadderArtifactError,
+    LadderResidualError,
+    LadderRowError,
+    LadderTensorError,
+)
 from trlm_lab.errors.operators import (
     AllKeysMaskedError,
     ContextLengthError,
@@ -547,6 +553,10 @@ __all__ = [
     "JsonError",
     "KeyExistsError",
     "KeyUnreadableError",
+    "LadderArtifactError",
+    "LadderResidualError",
+    "LadderRowError",
+    "LadderTensorError",
     "LedgerFileError",
     "LfsPointerError",
     "LibraryRefusedError",

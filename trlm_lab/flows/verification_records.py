@@ -9,6 +9,7 @@ from trlm_lab.base import canon
 from trlm_lab.base.document_names import documents
 from trlm_lab.base.records.tokenizer_profile import TokenizerProfile
 from trlm_lab.flows.verification_dossier import Dossier
+from trlm_lab.flows.verification_ladder import check_ladder_rung
 from trlm_lab.flows.verification_rendered import check_rendered
 from trlm_lab.flows.verification_templates import check_template_ir, check_template_source
 from trlm_lab.flows.verification_tokenized import check_tokenized
@@ -152,6 +153,7 @@ _CHECKS: dict[str, Callable[[Dossier, str], None]] = {
     "conflict": _conflict,
     "licence": _licence,
     "inspection": _inspection,
+    "ladder_rung": check_ladder_rung,
     "probe": _probe,
 }
 

@@ -9,6 +9,12 @@ from trlm_lab.plots.heatmap import layer_operator_heatmap
 from trlm_lab.plots.ladder import ladder_walk, layer_pictures
 from trlm_lab.plots.ledger import ledger_bytes, what_became
 from trlm_lab.plots.lens import logit_lens
+from trlm_lab.plots.quant_ladder import (
+    bits_against,
+    element_waterfall,
+    error_maps,
+    sensitivity_bars,
+)
 from trlm_lab.plots.quantization import bits_against_kl
 from trlm_lab.plots.result import PlotResult
 from trlm_lab.plots.ulp import ulp_histogram
@@ -17,8 +23,11 @@ from trlm_lab.plots.weights import outlier_channels, uneven_channels, weight_mag
 __all__ = [
     "PlotResult",
     "attention_maps",
+    "bits_against",
     "bits_against_kl",
+    "element_waterfall",
     "error_by_depth",
+    "error_maps",
     "exactness_matrix",
     "ladder_walk",
     "layer_operator_heatmap",
@@ -28,6 +37,7 @@ __all__ = [
     "noise_floor",
     "outlier_channels",
     "receipt_graph",
+    "sensitivity_bars",
     "ulp_histogram",
     "uneven_channels",
     "weight_magnitudes",
