@@ -236,13 +236,21 @@ class TorchSession:
         # The logits are the largest array and the last: the source reads them no more.
         return np.array(array, order="C", copy=None if name == "logits" else True)
 
-    def _lent(self, name: str, value: torch.Tensor) -> NDArray[np.float32]:
-        """The values as the trace shapes them, in float32: batch axis dropped, heads as T H E."""
-        op = name.rpartition(".")[2]
+    def _as_float32(self, op: str, value: torch.Tensor) -> NDArray[np.float32]:
+        if self._dtype == "float32":
+            # One call of the framework and no more: each goes through the watch.
+            array: NDArray[Any] = value.numpy()
+            return array.astype(np.float32, copy=False)
         # Some sources rotate and take the softmax in float32 and round what they make of it.
         if op != "attn_masked":
             value = value.to(getattr(torch, self._dtype))
-        array: NDArray[np.float32] = value.detach()[0].float().numpy()
+        widened: NDArray[np.float32] = value.float().numpy()
+        return widened
+
+    def _lent(self, name: str, value: torch.Tensor) -> NDArray[np.float32]:
+        """The values as the trace shapes them, in float32: batch axis dropped, heads as T H E."""
+        op = name.rpartition(".")[2]
+        array: NDArray[np.float32] = self._as_float32(op, value)[0]
         if op in ("q_norm", "k_norm") and array.ndim == 2:
             array = array.reshape(len(array), -1, self._config.head_dim)
         elif op in self._heads_first:

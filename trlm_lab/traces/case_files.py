@@ -48,21 +48,20 @@ class CaseFiles:
         little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
         raw = little.reshape(-1).view(np.uint8).data
         digest = ArrayDigest(name, values.dtype.name, values.shape, canon.sha256_hex(raw))
-        for file, part in segments_of(digest):
-            self._write(file, part.offset, raw[part.begin : part.end])
+        array, parts = segments_of(digest)
+        for part in parts:
+            self._write(array, part.file, part.offset, raw[part.begin : part.end])
         return digest
 
-    def _write(self, file: Path, offset: int, data: bytes | memoryview) -> None:
+    def _write(self, array: str, name: str, offset: int, data: bytes | memoryview) -> None:
         """Write into a file of an array; the one written last stays open, one for each array."""
-        array, name = file.parts
         held = self._open.get(array)
         if held is None or held[0] != name:
-            held = self._open[array] = name, self._opened(file, held)
-        stream = held[1]
-        stream.seek(offset)
-        left = memoryview(data)
+            held = self._open[array] = name, self._opened(Path(array) / name, held)
+        handle, left = held[1].fileno(), memoryview(data)
         while left:
-            left = left[stream.write(left) :]
+            written = os.pwrite(handle, left, offset)
+            left, offset = left[written:], offset + written
 
     def _opened(self, file: Path, before: tuple[str, BinaryIO] | None) -> BinaryIO:
         if before is None:
@@ -82,7 +81,7 @@ class CaseFiles:
         for array in stored.arrays:
             for file in array.files():
                 if file.index:
-                    self._write(Path(array.name) / file.name, file.data, file.index)
+                    self._write(array.name, file.name, file.data, file.index)
         self._close()
         for name, document in array_documents(stored).items():
             (self._growing / name / DOCUMENT).write_bytes(to_bytes(document))

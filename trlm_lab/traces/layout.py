@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
@@ -23,11 +22,10 @@ def _cut(shape: tuple[int, ...], dtype: str, stacked: bool) -> Cut:
     return Cut(shape, np.dtype(dtype).itemsize, stacked)
 
 
-def segments_of(digest: ArrayDigest) -> list[tuple[Path, Segment]]:
-    """The files below a case that hold a slab, each with the bytes in it."""
+def segments_of(digest: ArrayDigest) -> tuple[str, list[Segment]]:
+    """The folder below a case that holds a slab, and the bytes of it in each of its files."""
     place = place_of(digest.name)
-    found = cut_of(digest.name, digest.dtype, digest.shape).segments(place.layer)
-    return [(Path(place.array) / segment.file, segment) for segment in found]
+    return place.array, cut_of(digest.name, digest.dtype, digest.shape).segments(place.layer)
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,7 @@ def place_of(name: str) -> Place:
     return Place(f"layers.{point.op}", point.layer, CHECKPOINT_AXES[point.op])
 
 
+@lru_cache(maxsize=4096)
 def stands_for(name: str) -> tuple[str, str]:
     """The checkpoint that an array stands for, and its suffix; the name itself and "" if none."""
     for suffix in _STAND_INS:

@@ -40,8 +40,9 @@ def read_slab(directory: Path, digest: ArrayDigest) -> NDArray[Any]:
     little = np.dtype(digest.dtype).newbyteorder("<")
     values: NDArray[Any] = np.empty(digest.shape, dtype=little)
     raw = values.reshape(-1).view(np.uint8).data
-    for file, part in segments_of(digest):
-        _read_into(directory / file, part.offset, raw[part.begin : part.end])
+    folder, parts = segments_of(digest)
+    for part in parts:
+        _read_into(directory / folder / part.file, part.offset, raw[part.begin : part.end])
     _require_digest(directory, digest, canon.sha256_hex(raw))
     return values.astype(digest.dtype, copy=False)
 
@@ -83,7 +84,8 @@ def _hash(stream: BinaryIO, path: Path, part: Segment, buffer: memoryview, hashe
 
 def _require_digest(directory: Path, digest: ArrayDigest, got: str) -> None:
     if got != digest.sha256:
-        where = str(directory / segments_of(digest)[0][0])
+        folder, parts = segments_of(digest)
+        where = str(directory / folder / parts[0].file)
         detail = f"{digest.name} hashes to {got}, declared is {digest.sha256}"
         raise TraceCorruptError(where=where, detail=detail)
 
