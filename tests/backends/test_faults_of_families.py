@@ -19,6 +19,7 @@ from trlm_lab.backends.faults import (
     plantings,
     refusal,
 )
+from trlm_lab.backends.faults.weights import GROUPS
 from trlm_lab.backends.faulty import FaultyRunner
 from trlm_lab.backends.reference import ReferenceRunner
 from trlm_lab.base.bits import same_bits
@@ -66,6 +67,7 @@ def test_every_fault_can_be_planted_in_some_family() -> None:
     configs = [tiny_config(family) for family in FAMILIES]
     square = tiny_config(hidden_size=60)
     found = {p.fault.name for c in (*configs, square) for p in plantings(c, "q8_r128")}
+    found |= {p.fault.name for form in GROUPS for p in plantings(square, form, [0])}
     assert found == set(CATALOGUE)
 
 

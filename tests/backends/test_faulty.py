@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from tests.backends.tiny_slm import tiny_config
+from tests.flows.ladder_models import ladder_config, source
+from tests.flows.ladder_models import packed as artifact
 from trlm_lab.backends.faults import (
     CATALOGUE,
     Planting,
@@ -152,9 +154,29 @@ def test_swapped_codes_change_two_products_of_one_output(
 def test_the_widest_pair_lies_inside_one_group() -> None:
     row = np.zeros(300, dtype=np.float32)
     row[128], row[200] = 9.0, 1.0
-    assert widest_neighbours(row) == 128
+    assert widest_neighbours(row, 128) == 128
     row[129] = 9.0
-    assert widest_neighbours(row) == 129
+    assert widest_neighbours(row, 128) == 129
+    row[64] = 12.0
+    assert widest_neighbours(row, 64) == 64
+
+
+@pytest.mark.parametrize("form", ["q6_g64", "q5_g64", "q4_g64"])
+def test_codes_of_every_width_are_swapped_and_seen(form: str, tmp_path: Path) -> None:
+    config = ladder_config()
+    root = source(tmp_path / "source", config)
+    subject = Subject(artifact=artifact(root, config, form, tmp_path / "m.slm"))
+    case = Case("a", (5, 9, 13))
+    name = f"{form[:2]}_codes_swapped@0"
+    sound, wrong = (
+        observed(runner, subject, case) for runner in (ReferenceRunner(), FaultyRunner(name))
+    )
+    differing = [one for one in sound if not same_bits(sound[one], wrong[one])]
+    assert differing[0] == FaultyRunner(name).planting(config).boundary
+    columns = np.flatnonzero((sound[differing[0]] != wrong[differing[0]]).any(axis=0))
+    assert columns.tolist() == [16]
+    with pytest.raises(FaultNotApplicableError, match="no q8_r128 codes"):
+        FaultyRunner("q8_codes_swapped@0").open(subject)
 
 
 def test_a_position_fault_shows_at_position_zero(small_artifacts: dict[str, Packed]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from trlm_lab.base.records import EffectiveConfig
 from trlm_lab.ops.arithmetic import Array
 from trlm_lab.ops.matmul import RowBlocks
 
-#: Codes of one q8_r128 group share a scale, so swapping codes is swapping values.
-GROUP = 128
+#: Codes of one group share a scale, so swapping codes is swapping values.
+GROUPS = {"q8_r128": 128, "q6_g64": 64, "q5_g64": 64, "q4_g64": 64}
 
 
 @dataclass(frozen=True)
@@ -65,16 +66,16 @@ def _matrix_changed(op: str, change: Change) -> Planter:
     return plant
 
 
-def widest_neighbours(row: Array) -> int:
+def widest_neighbours(row: Array, group: int) -> int:
     """The first column of the adjacent pair inside one group whose values differ most."""
     gap = np.abs(np.diff(row))
-    gap[GROUP - 1 :: GROUP] = -1.0
+    gap[group - 1 :: group] = -1.0
     return int(np.argmax(gap))
 
 
-def _codes_swapped(sound: RowBlocks) -> RowBlocks:
+def _codes_swapped(group: int, sound: RowBlocks) -> RowBlocks:
     row = sound.shape[0] // 2
-    column = widest_neighbours(sound[row : row + 1][0])
+    column = widest_neighbours(sound[row : row + 1][0], group)
 
     def change(first: int, rows: Array) -> Array:
         if first <= row < first + len(rows):
@@ -117,8 +118,18 @@ def _gate_up_swapped(config: EffectiveConfig, layer: int | None) -> Plant:
     return Plant(weights=lambda sound: WeightsChanged(sound, changes))
 
 
-def _needs_q8(config: EffectiveConfig, quant: str) -> str | None:
-    return None if quant == "q8_r128" else f"the artifact holds {quant} and no q8 codes"
+def _needs(form: str, config: EffectiveConfig, quant: str) -> str | None:
+    return None if quant == form else f"the artifact holds {quant} and no {form} codes"
+
+
+def _swapped(form: str) -> Fault:
+    return Fault(
+        f"{form.partition('_')[0]}_codes_swapped",
+        "two adjacent codes of one row of the query projection change places",
+        _matrix_changed("q_proj", partial(_codes_swapped, GROUPS[form])),
+        refusal=partial(_needs, form),
+        parameters={"row": "the middle one", "columns": "the pair that differs most"},
+    )
 
 
 def _needs_square(config: EffectiveConfig, quant: str) -> str | None:
@@ -128,13 +139,7 @@ def _needs_square(config: EffectiveConfig, quant: str) -> str | None:
 
 
 FAULTS = (
-    Fault(
-        "q8_codes_swapped",
-        "two adjacent codes of one row of the query projection change places",
-        _matrix_changed("q_proj", _codes_swapped),
-        refusal=_needs_q8,
-        parameters={"row": "the middle one", "columns": "the pair that differs most"},
-    ),
+    *map(_swapped, GROUPS),
     Fault(
         "row_shifted",
         "one row of the value projection is read one column off",
