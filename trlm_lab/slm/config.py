@@ -10,7 +10,7 @@ from trlm_lab.base import canon
 from trlm_lab.base.bits import bits_of
 from trlm_lab.errors import NotCanonicalError, SlmConfigError
 from trlm_lab.slm.header import Header
-from trlm_lab.slm.layout import HEADER
+from trlm_lab.slm.layout import HEADER, MAX_CONFIG_LEN
 from trlm_lab.slm.window import Window
 
 #: Header field to configuration key.
@@ -48,8 +48,10 @@ def read_config(window: Window, header: Header) -> dict[str, Any]:
     """Decode the configuration and compare it with the header.
 
     Raises:
-        SlmConfigError: not canonical, no map, a missing or ill-typed key, a contradiction.
+        SlmConfigError: too long, not canonical, no map, a missing or ill-typed key, a
+            contradiction.
     """
+    check_length(header.config_len, window.at(HEADER.offset("config_len")))
     raw = bytes(window.view[header.config_off : header.config_off + header.config_len])
     place = window.at(header.config_off)
     try:
@@ -63,6 +65,14 @@ def read_config(window: Window, header: Header) -> dict[str, Any]:
         raise SlmConfigError(where=place, field="the section", got=kind, expected="a map")
     _check_agreement(window, header, config)
     return config
+
+
+def check_length(length: int, where: str) -> None:
+    """Refuse a configuration whose values would take many times its bytes. Raises SlmConfigError."""
+    if length > MAX_CONFIG_LEN:
+        raise SlmConfigError(
+            where=where, field="config_len", got=length, expected=f"at most {MAX_CONFIG_LEN}"
+        )
 
 
 def _check_agreement(window: Window, header: Header, config: dict[str, Any]) -> None:

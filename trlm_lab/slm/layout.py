@@ -20,6 +20,9 @@ TABLE_ALIGN: Final = 16
 PAYLOAD_ALIGN: Final = 64
 BODY_ALIGN: Final = 4096
 MAX_RANK: Final = 6
+#: Names of a file and bytes of its configuration: bounds of what a reader takes apart in memory.
+MAX_STRINGS: Final = 1 << 15
+MAX_CONFIG_LEN: Final = 1 << 17
 #: Bytes that read as zero in the self hash: the hash itself, the Merkle root, the old checksum.
 SELF_HASH_BLANK: Final = (136, 208)
 

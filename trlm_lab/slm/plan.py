@@ -7,6 +7,7 @@ from typing import Any
 
 from trlm_lab.base import canon
 from trlm_lab.errors import SlmAliasError, SlmTensorSetError
+from trlm_lab.slm.config import check_length
 from trlm_lab.slm.layout import (
     BODY_ALIGN,
     HEADER_LEN,
@@ -124,9 +125,11 @@ def plan_file(specs: list[TensorSpec], config: dict[str, Any], tokenizer: bytes)
         SlmTensorSetError: duplicate names, or no dense tensor.
         SlmAliasError: an alias or residual of nothing, or of what is not dense; a residual that is
             not named after its base.
+        SlmStringError, SlmConfigError: more names, or a longer configuration, than a reader takes.
     """
     targets = _alias_targets(specs)
     strings, encoded = encode_strings([s.name for s in specs]), canon.encode(config)
+    check_length(len(encoded), "the plan")
     body_len = _payload_end(specs)
     lengths = {
         "string_table_off": len(strings),

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from trlm_lab.errors import SlmStringError
-from trlm_lab.slm.layout import STRING_COUNT, STRING_SPAN
+from trlm_lab.slm.layout import MAX_STRINGS, STRING_COUNT, STRING_SPAN
 from trlm_lab.slm.window import Window
 
 
 def encode_strings(texts: list[str]) -> bytes:
-    """The table of these texts, spans in their order."""
+    """The table of these texts, spans in their order. Raises SlmStringError for too many."""
+    if len(texts) > MAX_STRINGS:
+        raise SlmStringError(
+            where="the plan", field="count", got=len(texts), expected=f"at most {MAX_STRINGS}"
+        )
     raw = [text.encode() for text in texts]
     spans, at = b"", 0
     for one in raw:
@@ -29,9 +33,10 @@ def read_strings(window: Window, start: int, length: int) -> tuple[str, ...]:
     if length < STRING_COUNT.size:
         _refuse(window, start, "the table", f"{length} bytes", STRING_COUNT.size)
     (count,) = STRING_COUNT.unpack_from(window.view, start)
+    most = min((length - STRING_COUNT.size) // STRING_SPAN.size, MAX_STRINGS)
+    if count > most:
+        _refuse(window, start, "count", count, f"at most {most}")
     bytes_start = STRING_COUNT.size + count * STRING_SPAN.size
-    if bytes_start > length:
-        _refuse(window, start, "count", count, f"at most {(length - 4) // STRING_SPAN.size}")
     pairs = STRING_SPAN.iter_unpack(window.view[start + STRING_COUNT.size : start + bytes_start])
     spans = list(pairs)
     _check_spans(window, start, spans, length - bytes_start)

@@ -7,7 +7,7 @@ mod field;
 mod fields;
 mod rules;
 
-use crate::error::Result;
+use crate::error::{ensure, Code, Error, Result};
 use crate::ops::rope::RopeOrder;
 use crate::slm::header::Header;
 use fields::Fields;
@@ -133,9 +133,15 @@ pub struct Config {
     pub mlp_bias: bool,
 }
 
+/// Bytes of a configuration.
+const MOST: usize = 1 << 17;
+
 impl Config {
     /// Decode the section and compare it with the header.
     pub fn parse(bytes: &[u8], header: &Header) -> Result<Config> {
+        ensure(bytes.len() <= MOST, || {
+            Error::new(Code::Cbor, "configuration", format!("{} bytes are too many", bytes.len()))
+        })?;
         let fields = Fields::read(bytes)?;
         rules::layers(&fields)?;
         let config = Config {
