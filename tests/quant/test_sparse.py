@@ -13,12 +13,14 @@ from trlm_lab.errors import (
     QuantIndexError,
     QuantNonFiniteError,
     QuantPlaneError,
+    QuantRangeError,
     QuantScaleError,
 )
 from trlm_lab.quant.residual import Loss, ResidualRule, residual_of
 from trlm_lab.quant.sparse import Sparse, decode_sparse, encode_sparse
 
 F32 = np.float32
+RULE = ResidualRule("f16", 0.0, 0.015)
 ROWS, COLS = 4, 10
 SPARSE = Sparse(
     ROWS, COLS, np.array([0, 2, 2, 3, 5]), np.array([1, 9, 0, 4, 5]),
@@ -147,3 +149,20 @@ def test_a_loss_by_blocks_is_that_of_the_whole() -> None:
     )
     total = sum(Fraction(float(a)) ** 2 for a in weights.flat)
     assert math.isclose(whole.value, float(exact / total), rel_tol=1e-12)
+
+
+def test_a_difference_that_no_value_holds_is_an_error() -> None:
+    stored = np.zeros((3, 200), F32)
+    weights = stored.copy()
+    weights[2, 7] = 65520.0
+    with pytest.raises(QuantRangeError, match="row 2, column 7"):
+        residual_of([(weights[:1], stored[:1]), (weights[1:], stored[1:])], RULE)
+    weights[2, 7] = 65519.0
+    assert residual_of([(weights, stored)], RULE).values.tolist() == [65504.0]
+
+
+def test_the_density_stays_below_its_limit_at_every_width() -> None:
+    limit = Fraction(15, 1000)
+    for cols in range(1, 70_000, 13):
+        kept = RULE.entries_of_row(cols)
+        assert Fraction(kept, cols) < limit <= Fraction(kept + 1, cols)

@@ -26,7 +26,7 @@ from trlm_lab.errors import (
     SlmsetTooShortError,
     SlmsetUnsupportedError,
 )
-from trlm_lab.slmset import Manifest, check_set, join
+from trlm_lab.slmset import Manifest, check_set, join, split
 from trlm_lab.slmset.codecs import CODECS
 from trlm_lab.slmset.manifest import read_manifest
 
@@ -165,6 +165,25 @@ def test_files_of_another_length(copied: Copied) -> None:
     for data in (front.read_bytes()[:-1], front.read_bytes() + b"\0"):
         front.write_bytes(data)
         refused(root, SlmsetFileError)
+
+
+def test_a_manifest_that_is_too_long(
+    copied: Copied, artifact: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody takes it apart, and nobody writes it."""
+    root = copied("none")
+    (root / "manifest.cbor").write_bytes(b"\x9a\x00\x40\x00\x00" + b"\x80" * (1 << 22))
+
+    def never(*given: object, **named: object) -> None:
+        raise AssertionError("it was decoded")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("trlm_lab.slmset.manifest.canon.decode", never)
+        refused(root, SlmsetPolicyError)
+    monkeypatch.setattr("trlm_lab.slmset.manifest.MAX_MANIFEST", 500)
+    with pytest.raises(SlmsetPolicyError):
+        split(artifact, tmp_path / "new")
+    assert not (tmp_path / "new" / "manifest.cbor").exists()
 
 
 def test_a_front_matter_of_another_file(copied: Copied) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float32, Float64
 from numpy.typing import NDArray
 
+from trlm_lab.errors import QuantRangeError
 from trlm_lab.quant.sparse import Sparse
 
 Array = NDArray[Any]
@@ -71,12 +72,22 @@ def residual_of(pairs: Iterable[Pair], rule: ResidualRule) -> Sparse:
 
     `pairs` are consecutive blocks of rows as they were and as they are stored. A difference that
     its value form rounds to nothing is no entry.
+
+    Raises:
+        QuantRangeError: a difference above the largest binary16.
     """
     counts, columns, values, cols = [0], [], [], 0
     for weights, stored in pairs:
         cols = weights.shape[1]
-        with np.errstate(under="ignore"):
+        with np.errstate(under="ignore", over="ignore"):
             gap = (weights - stored).astype(np.float16).astype(np.float32)
+        if not np.isfinite(gap).all():
+            row, column = (int(i) for i in np.argwhere(~np.isfinite(gap))[0])
+            lost = float(weights[row, column]) - float(stored[row, column])
+            raise QuantRangeError(
+                where="residual", tensor="residual", row=len(counts) - 1 + row, column=column,
+                value=lost, limit=float(np.finfo(np.float16).max),
+            )  # fmt: skip
         chosen = np.argsort(-np.abs(gap), axis=1, kind="stable")[:, : rule.entries_of_row(cols)]
         chosen = np.sort(chosen, axis=1)
         kept = np.take_along_axis(gap, chosen, axis=1)

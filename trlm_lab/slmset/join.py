@@ -45,6 +45,9 @@ def join(root: Path, out: Path, *, progress: Progress = silent) -> str:
         stream.flush()
         os.fsync(stream.fileno())
         try:
+            # A piece is read by its own hash; what else its shard holds is seen here alone.
+            for _ in opened.check_shards():
+                pass
             _check_whole(part, opened, digest)
         except (SlmsetError, SlmError):
             # Every piece has its hash, so going on would give the same file again.

@@ -83,10 +83,15 @@ def read_manifest(root: Path) -> Manifest:
     if not path.is_file():
         raise SlmsetFileError(where=str(path), field="the manifest", got="absent", expected="there")
     data = read_start(path, MAX_MANIFEST)
+    check_length(data, where=str(path))
+    return decode_manifest(data, where=str(path))
+
+
+def check_length(data: bytes, *, where: str) -> None:
+    """Refuse a manifest that no reader takes. Raises SlmsetPolicyError."""
     if len(data) > MAX_MANIFEST:
         expected = f"at most {MAX_MANIFEST} bytes"
-        raise SlmsetPolicyError(where=str(path), field="it", got="longer", expected=expected)
-    return decode_manifest(data, where=str(path))
+        raise SlmsetPolicyError(where=where, field="it", got="longer", expected=expected)
 
 
 def decode_manifest(data: bytes, *, where: str = MANIFEST) -> Manifest:

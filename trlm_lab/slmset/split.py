@@ -22,7 +22,7 @@ from trlm_lab.slm.verify import verify_all
 from trlm_lab.slmset.codecs import CODECS, decode_piece
 from trlm_lab.slmset.files import Progress, mapped, silent
 from trlm_lab.slmset.layout import FRONT, MANIFEST, MAX_PIECE, SHARD_PIECES, shard_name
-from trlm_lab.slmset.manifest import Manifest, PieceRow, ShardRow
+from trlm_lab.slmset.manifest import Manifest, PieceRow, ShardRow, check_length
 from trlm_lab.slmset.place import claimed, journal_name, remove, remove_foreign
 
 Shard = tuple[ShardRow, list[PieceRow]]
@@ -47,6 +47,7 @@ def split(
         UnknownNameError: no such codec.
         SlmError: the file is malformed or damaged.
         SlmsetFileError: `out` holds a finished set, or something else.
+        SlmsetPolicyError: so many pieces that their manifest is too long for a reader.
         LockHeldError: another split is going on in `out`.
     """
     if codec not in Codec.__members__:
@@ -84,8 +85,10 @@ def _split(
         pieces=tuple(pieces),
         shards=tuple(shards),
     )
+    encoded = manifest.encode()
+    check_length(encoded, where=slm.where)
     remove_foreign(out, len(groups))
-    write_atomically(out / MANIFEST, manifest.encode())
+    write_atomically(out / MANIFEST, encoded)
     remove(out, {journal_name(index) for index in range(len(groups))}.__contains__)
     progress(f"split {codec.name}", len(groups), len(groups))
     return manifest
