@@ -97,6 +97,8 @@ def _check_step(dossier: Dossier, node_id: str, chain: list[str]) -> None:
     below = {v["rung"]: array_of(v["claim"]) for v in values[:-1]}
     if "scalar_dot" in {v["rung"] for v in values}:
         below["inputs"] = array_of(values[RUNGS.index("scalar_dot")]["inputs"])
+    if name == "kernel_dot" and "inputs" in values[-1]:
+        below["lanes_inputs"] = array_of(values[-1]["inputs"])
     about = graph.value(chain[0], "ladder_blob")
     about["rows"] = graph.node(chain[0]).metadata["rows"]
     with np.errstate(all="ignore"):
@@ -153,7 +155,10 @@ def _scalar(below: Below, about: dict[str, Any]) -> Array:
 
 def _kernel(below: Below, about: dict[str, Any]) -> Array:
     x, rows = below["inputs"], below["dequantized"]
-    return np.stack([scalar_dot(x, rows).T, lanes_dot(x, rows).T], axis=1)
+    made = [scalar_dot(x, rows).T, lanes_dot(x, rows).T]
+    if "lanes_inputs" in below:
+        made.append(lanes_dot(below["lanes_inputs"], rows).T)
+    return np.stack(made, axis=1)
 
 
 def _token(below: Below, about: dict[str, Any]) -> Array:

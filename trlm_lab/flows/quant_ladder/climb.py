@@ -254,14 +254,26 @@ class _Block:
         return Step("scalar_dot", tuple(claims), _rows_first(scalar_dot(x, weights)))
 
     def _kernels(self, x: Array, data: Array, words: Array, weights: Array) -> Step:
-        """Two kernels side by side: over packed bytes in one lane, over rows in sixteen."""
-        stored, route = self.subject.stored, self.route
-        check = _both(scalar_dot(x, weights), lanes_dot(x, weights))
+        """Kernels side by side: packed bytes in one lane, rows in sixteen, packed in sixteen.
+
+        The third is the product inside the vectorised engine, from that engine's own input.
+        """
+        stored, route, lanes_seen = self.subject.stored, self.route, self.upper.lanes
+        products = [scalar_dot(x, weights), lanes_dot(x, weights)]
+        if lanes_seen:
+            use = ModelUse.of(self.subject)
+            products.append(lanes_dot(lanes_seen[use.inputs], weights))
+        check = _planes(products)
         lanes = claimed(
             "reference, sixteen lanes", lambda: _rows_first(route.kernel(x, weights)), 1
         )
         packed = self._rust(lambda rust: _rows_first(rust.products(stored, x, data, words)), 0)
-        return Step("kernel_dot", (lanes, *packed), check)
+        engine = []
+        if lanes_seen:
+            tokens = self.upper.case.token_ids
+            shown = output_rows(self.subject, lanes_seen, tokens, self.span)
+            engine = [Claim("native-simd", shown, part=2)]
+        return Step("kernel_dot", (lanes, *packed, *engine), check)
 
     def _rust(self, say: Callable[[RustReader], Array], part: int | None = None) -> list[Claim]:
         """What every build of the runtime that serves the format says."""
@@ -295,9 +307,9 @@ def _transposed(multiply: Callable[[Array, Array], Array], x: Array, rows: Array
     return _rows_first(multiply(x, rows))
 
 
-def _both(one: Array, other: Array) -> Array:
-    """(R, 2, T)."""
-    return np.ascontiguousarray(np.stack([one.T, other.T], axis=1))
+def _planes(products: list[Array]) -> Array:
+    """Products (T, R) of several kernels as (R, kernels, T)."""
+    return np.ascontiguousarray(np.stack([one.T for one in products], axis=1))
 
 
 def _wide(codes: Array, like: Array) -> Array:

@@ -143,7 +143,7 @@ def _used(ladder: Ladder, column: int) -> list[tuple[str, str, str]]:
         ("scalar_dot", "meets" if multiplies(subject) else "meets (a probe)", _float(factor)),
         ("scalar_dot", "product", _float(np.float32(factor * weight))),
         ("scalar_dot", "sum of the row", _float(dot[-1])),
-        ("kernel_dot", "sum in sixteen lanes", _float(lanes.reshape(-1)[-1])),
+        ("kernel_dot", "sum in sixteen lanes", _float(lanes[1, -1])),
         ("kernel_dot", "its lane", str(column % 16)),
     ]
     operator = ladder.rung("operator")

@@ -21,7 +21,7 @@ from trlm_lab.backends.wasm_wasmtime import WasmtimeRunner
 from trlm_lab.base.interfaces import Runner, Subject
 from trlm_lab.base.records import Case
 from trlm_lab.errors import UnsupportedModelError
-from trlm_lab.flows.quant_ladder.model_use import ModelUse, Seen, Vectors, names_beside
+from trlm_lab.flows.quant_ladder.model_use import ModelUse, Seen, Vectors, multiplies, names_beside
 from trlm_lab.flows.quant_ladder.subject import LadderSubject
 from trlm_lab.ops.matmul import matmul
 
@@ -30,13 +30,15 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 TOPK = "logits.topk_ids"
+LANES = "lanes16-f32-v1"
 
 
 @dataclass(frozen=True)
 class Upper:
     """`seen` is the engine's, `follows` the reference's from it, `source` that of the source.
 
-    `alone` says why there is no second engine, where there is none.
+    `alone` says why there is no second engine, where there is none. `lanes` is what the vectorised
+    engine of the same packed bytes saw, where the operator is a plain product; empty elsewhere.
     """
 
     case: Case
@@ -46,6 +48,7 @@ class Upper:
     source: Seen = field(default_factory=dict)
     beside: Vectors = field(default_factory=dict)
     alone: str = ""
+    lanes: Seen = field(default_factory=dict)
 
 
 def run_upper(subject: LadderSubject, route: Route, case: Case, *, source: bool = True) -> Upper:
@@ -62,7 +65,19 @@ def run_upper(subject: LadderSubject, route: Route, case: Case, *, source: bool 
             names,
         )  # fmt: skip
     beside = _beside(subject, seen[use.inputs])
-    return Upper(case, runner.name, seen, follows, before, beside, alone)
+    lanes = _lanes(subject, route, case, use) if not beside else {}
+    return Upper(case, runner.name, seen, follows, before, beside, alone, lanes)
+
+
+def _lanes(subject: LadderSubject, route: Route, case: Case, use: ModelUse) -> Seen:
+    """The operator and its input in the vectorised native engine, whose sums have sixteen lanes."""
+    runner = NativeRunner(LANES)
+    capped = subject.role == "lm_head" and subject.config.final_logit_softcapping is not None
+    plain = multiplies(subject) and subject.stored.sparse is None and not capped
+    if not plain or route.plant is not None or not runner.availability().available:
+        return {}
+    names = {use.operator, use.inputs}
+    return _watched(runner, Subject(artifact=subject.artifact), case, names)
 
 
 def _engine(route: Route) -> tuple[Runner, str]:

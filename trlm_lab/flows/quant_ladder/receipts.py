@@ -9,6 +9,7 @@ import numpy as np
 
 from trlm_lab.flows.quant_ladder.climb import Ladder, activations
 from trlm_lab.flows.quant_ladder.document import rung_map
+from trlm_lab.flows.quant_ladder.model_use import ModelUse
 from trlm_lab.flows.quant_ladder.rung import Rung, little
 from trlm_lab.flows.store_directory import seal_alone
 from trlm_lab.receipts import ReceiptStore
@@ -72,6 +73,8 @@ def _value(ladder: Ladder, rung: Rung) -> dict[str, Any]:
     kept: dict[str, Any] = {"claim": rung.kept}
     if rung.name == "scalar_dot":
         kept["inputs"] = activations(ladder.subject, ladder.upper)
+    if rung.name == "kernel_dot" and ladder.upper.lanes:
+        kept["inputs"] = ladder.upper.lanes[ModelUse.of(ladder.subject).inputs]
     for name, array in kept.items():
         if array is not None and array.nbytes <= KEPT_BYTES:
             value[name] = _array(np.asarray(array))
