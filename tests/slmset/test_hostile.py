@@ -180,6 +180,8 @@ def test_a_manifest_that_is_too_long(
     with monkeypatch.context() as patched:
         patched.setattr("trlm_lab.slmset.manifest.canon.decode", never)
         refused(root, SlmsetPolicyError)
+        (root / "manifest.cbor").write_bytes(b"\x9a\x00\x01\x00\x00" + b"\x80" * (1 << 16))
+        refused(root, SlmsetManifestError)
     monkeypatch.setattr("trlm_lab.slmset.manifest.MAX_MANIFEST", 500)
     with pytest.raises(SlmsetPolicyError):
         split(artifact, tmp_path / "new")

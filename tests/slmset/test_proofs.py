@@ -127,6 +127,15 @@ def test_a_piece_does_not_pass_for_another_under_another_number_of_pieces(tmp_pa
         verify_proof(canon.encode(lie), root, hashlib.sha256(front).digest())
 
 
+def test_a_proof_of_many_values_is_not_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*given: object, **named: object) -> None:
+        raise AssertionError("it was decoded")
+
+    monkeypatch.setattr("trlm_lab.slmset.proof.canon.decode", never)
+    with pytest.raises(SlmsetProofError, match="more than"):
+        verify_proof(b"\x9a\x00\x10\x00\x00" + b"\x80" * (1 << 20), bytes(32), piece_count=1)
+
+
 def test_a_damaged_artifact_is_proved_by_nobody(artifact: Path, copied: Sets) -> None:
     data = bytearray(artifact.read_bytes())
     data[-5] ^= 1

@@ -10,8 +10,7 @@ MANIFEST: Final = "manifest.cbor"
 FRONT: Final = "front.bin"
 #: The most logical bytes that a piece may declare, refused before decoding; also the most stored.
 MAX_PIECE: Final = 2 << 20
-#: A piece has some 250 bytes in the manifest: room for artifacts of 16 GiB. Values of one byte take
-#: sixty times that in memory, before anything can be said of them.
+#: A piece has some 250 bytes in the manifest: room for artifacts of 16 GiB.
 MAX_MANIFEST: Final = 1 << 22
 #: Front matter is strings, configuration, tables and a tokenizer.
 MAX_FRONT: Final = 1 << 30

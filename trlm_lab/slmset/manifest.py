@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from trlm_lab.base import canon
+from trlm_lab.base.canon_items import require_items
 from trlm_lab.base.plain_file import read_start
 from trlm_lab.errors import (
     NotCanonicalError,
@@ -97,6 +98,8 @@ def check_length(data: bytes, *, where: str) -> None:
 def decode_manifest(data: bytes, *, where: str = MANIFEST) -> Manifest:
     """The manifest of these bytes. Raises as `read_manifest`."""
     try:
+        # A row of a piece has fifteen values in some two hundred bytes.
+        require_items(data, 200 + len(data) // 8, where=where)
         row = canon.decode(data, where=where)
     except NotCanonicalError as error:
         detail = error.facts["detail"]

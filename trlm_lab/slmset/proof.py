@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from trlm_lab.base import canon
+from trlm_lab.base.canon_items import require_items
 from trlm_lab.errors import (
     NotCanonicalError,
     SlmError,
@@ -221,6 +222,8 @@ def _cut(span: tuple[int, int], body: int, pieces: dict[int, bytes]) -> bytes:
     return bytes(out)
 
 
+#: Values of a proof beside its pieces and for the last one; of each whole piece: keys and path.
+_FEW, _EACH = 200, 100
 _KEYS = {"schema": str, "scheme": str, "merkle_root": bytes, "piece_count": int, "pieces": list}
 _ROW_KEYS = {"tensor": str, "low": int, "high": int, "front": bytes}
 _PIECE_KEYS = {"index": int, "data": bytes, "path": list}
@@ -228,6 +231,7 @@ _PIECE_KEYS = {"index": int, "data": bytes, "path": list}
 
 def _read(document: bytes) -> dict[str, Any]:
     try:
+        require_items(document, _FEW + _EACH * (len(document) // PIECE_SIZE), where="proof")
         row = canon.decode(document, where="proof")
     except NotCanonicalError as error:
         raise SlmsetProofError(
