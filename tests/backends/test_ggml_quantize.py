@@ -41,6 +41,20 @@ def test_blocks_are_those_of_the_gguf_package(name: str) -> None:
     assert np.array_equal(ggml_quantize(weights, name), wanted)
 
 
+def test_an_importance_matrix_lowers_the_weighted_error() -> None:
+    draw = np.random.Generator(np.random.Philox(4))
+    weights = draw.standard_normal((8, 256)).astype(np.float32)
+    importance = np.exp(2 * draw.standard_normal(256)).astype(np.float32)
+    for name in ("Q4_0", "Q5_0", "Q6_K"):
+        errors = [
+            importance * (ggml_values(ggml_quantize(weights, name, given), name) - weights) ** 2
+            for given in (None, importance)
+        ]
+        assert errors[1].sum() < errors[0].sum()
+    with pytest.raises(UnknownNameError, match="importance"):
+        ggml_quantize(weights, "Q4_0", importance[1:])
+
+
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="Q3_X"):
         ggml_quantize(np.zeros((1, 32), np.float32), "Q3_X")

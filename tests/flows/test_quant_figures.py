@@ -21,7 +21,7 @@ def model(tiny_models: Callable[[str], Path]) -> Measured:
 
 
 def test_rows_without_a_peer(model: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quant_figures, "_peer", lambda model, name: None)
+    monkeypatch.setattr(quant_figures, "_peer", lambda model, name, informed=False: None)
     rows = quant_rows(model, [("q4_g64", "Q4_0"), ("q8_r128", "Q8_0")])
     source, *ours = rows
     assert (source["mean KL"], source["top-1 agreement"], source["tokens"]) == (0.0, 1.0, 12)
@@ -38,7 +38,7 @@ def test_rows_without_a_peer(model: Measured, monkeypatch: pytest.MonkeyPatch) -
 def test_rows_beside_a_peer(model: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
     """A peer that stores the weights as they are: we are worse by all of our divergence."""
     lossless = quant_figures.Stored(model.matrices, 4 * model.size)
-    monkeypatch.setattr(quant_figures, "_peer", lambda model, name: lossless)
+    monkeypatch.setattr(quant_figures, "_peer", lambda model, name, informed=False: lossless)
     _, peer, ours = quant_rows(model, [("q4_g64", "Q4_0")], ["round"])
     assert (peer["bits a weight"], peer["mean KL"]) == (32.0, 0.0)
     assert ours["KL less the peer's"] == ours["mean KL"]

@@ -1,11 +1,12 @@
 """llama.cpp's own quantizers, through the library that llama-cpp-python brings.
 
-Rows are quantized without an importance matrix, as `llama-quantize --pure` does.
+Rows are quantized as `llama-quantize --pure` does, with an importance matrix or without.
 """
 
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -26,13 +27,13 @@ TYPES: Final = {
 
 @cache
 def _library() -> ctypes.CDLL:
-    try:
-        import llama_cpp
-    except ImportError as error:
+    # The package is found, not imported: only one library of it is wanted.
+    found = importlib.util.find_spec("llama_cpp")
+    if found is None or found.origin is None:
         raise PeerMissingError(
-            where="ggml", peer="llama.cpp", detail=str(error), command="make peers"
-        ) from error
-    library = ctypes.CDLL(str(Path(str(llama_cpp.__file__)).parent / "lib" / "libggml-base.so"))
+            where="ggml", peer="llama.cpp", detail="no package llama_cpp", command="make peers"
+        )
+    library = ctypes.CDLL(str(Path(found.origin).parent / "lib" / "libggml-base.so"))
     library.ggml_quantize_chunk.restype = ctypes.c_size_t
     library.ggml_quantize_chunk.argtypes = [
         ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64,
@@ -41,8 +42,12 @@ def _library() -> ctypes.CDLL:
     return library
 
 
-def ggml_quantize(weights: NDArray[np.float32], type_name: str) -> NDArray[np.uint8]:
+def ggml_quantize(
+    weights: NDArray[np.float32], type_name: str, importance: NDArray[np.float32] | None = None
+) -> NDArray[np.uint8]:
     """The blocks of a matrix (rows, cols) in a type of ggml, shape (rows, bytes of a row).
+
+    `importance` has the mean square of every input channel (cols); Q8_0 passes it over.
 
     Raises:
         PeerMissingError: llama-cpp-python is not installed.
@@ -57,7 +62,13 @@ def ggml_quantize(weights: NDArray[np.float32], type_name: str) -> NDArray[np.ui
         raise UnknownNameError(kind="block layout", name=f"{cols} columns", known=known)
     source = np.ascontiguousarray(weights, np.float32)
     out = np.empty((rows, cols // columns * size), np.uint8)
-    _library().ggml_quantize_chunk(number, source.ctypes.data, out.ctypes.data, 0, rows, cols, None)
+    given = None if importance is None else np.ascontiguousarray(importance, np.float32)
+    if given is not None and given.shape != (cols,):
+        raise UnknownNameError(kind="importance of", name=str(given.shape), known=f"({cols},)")
+    pointer = None if given is None else given.ctypes.data
+    _library().ggml_quantize_chunk(
+        number, source.ctypes.data, out.ctypes.data, 0, rows, cols, pointer
+    )
     return out
 
 

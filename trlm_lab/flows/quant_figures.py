@@ -35,8 +35,9 @@ Row = dict[str, Any]
 
 #: Our format, and the peer's that it is held against.
 PAIRS: Final = (("q4_g64", "Q4_0"), ("q5_g64", "Q5_0"), ("q6_g64", "Q6_K"), ("q8_r128", "Q8_0"))
-#: Plain rounding, the clipping search where there is one, both calibrated quantizers.
-ALGORITHMS: Final = ("round", "search", "awq", "gptq")
+#: llama.cpp with an importance matrix of the same calibration activations; plain rounding, the
+#: clipping search where there is one, both calibrated quantizers.
+ALGORITHMS: Final = ("llama.cpp-imatrix", "round", "search", "awq", "gptq")
 
 
 @dataclass(frozen=True)
@@ -118,8 +119,14 @@ def quant_rows(
         if theirs is not None and scored is not None:
             bits = 8 * theirs.bytes / model.size
             rows.append(_row((form, peer), peer, "llama.cpp", bits, scored, None))
-        for done, algorithm in enumerate(algorithms):
-            progress(f"{form} beside {peer}", done, len(algorithms))
+        informed = _peer(model, peer, informed=True) if "llama.cpp-imatrix" in algorithms else None
+        if informed is not None:
+            found = model.score(informed.weights)
+            bits = 8 * informed.bytes / model.size
+            rows.append(_row((form, peer), peer, "llama.cpp-imatrix", bits, found, scored))
+        own = [name for name in algorithms if name != "llama.cpp-imatrix"]
+        for done, algorithm in enumerate(own):
+            progress(f"{form} beside {peer}", done, len(own))
             ours = stored(model, form, algorithm)
             if ours is None:
                 continue
@@ -154,16 +161,26 @@ def _coded(model: Measured, form: str, algorithm: str, name: str) -> Coded | Non
     return profile.algorithm.quantize(grouped, weights, model.grams[name], where=name)
 
 
-def _peer(model: Measured, type_name: str) -> Stored | None:
+def _peer(model: Measured, type_name: str, *, informed: bool = False) -> Stored | None:
+    """The peer's side; `informed` by the mean squares of the calibration activations."""
     columns = TYPES[type_name][1]
     if any(m.shape[1] % columns for m in model.matrices.values()):
         return None
     try:
-        blocks = {k: ggml_quantize(m, type_name) for k, m in model.matrices.items()}
+        blocks = {
+            k: ggml_quantize(m, type_name, _squares(model, k) if informed else None)
+            for k, m in model.matrices.items()
+        }
         values = {k: ggml_values(b, type_name) for k, b in blocks.items()}
     except PeerMissingError:
         return None
     return Stored(values, sum(b.nbytes for b in blocks.values()))
+
+
+def _squares(model: Measured, name: str) -> F32 | None:
+    """Mean squares of the input channels, up to a factor; None without activations."""
+    gram = model.grams.get(name)
+    return None if gram is None else np.diagonal(gram).astype(np.float32)
 
 
 def _row(

@@ -11,6 +11,7 @@ from trlm_lab.plots.style import COLOURS, INK, MARKERS, PALE, SOFT, blank, title
 #: Words and colour of each algorithm, in the order of the legend.
 _LOOKS = {
     "llama.cpp": ("llama.cpp", INK, "X"),
+    "llama.cpp-imatrix": ("llama.cpp, importance matrix", SOFT, "P"),
     "round": ("rounding", COLOURS[4], MARKERS[0]),
     "search": ("clipping search", COLOURS[3], MARKERS[1]),
     "awq": ("activation-aware", COLOURS[2], MARKERS[2]),
@@ -64,7 +65,7 @@ def _bits_read(rows: Sequence[dict[str, Any]]) -> str:
     for pair in dict.fromkeys(r["pair"] for r in rows):
         mine = [r for r in rows if r["pair"] == pair]
         peer = next((r for r in mine if r["algorithm"] == "llama.cpp"), None)
-        ours = [r for r in mine if r["algorithm"] != "llama.cpp"]
+        ours = [r for r in mine if not r["algorithm"].startswith("llama.cpp")]
         if peer is None or not ours:
             continue
         best = min(ours, key=lambda r: r["mean KL"])
