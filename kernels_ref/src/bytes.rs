@@ -33,7 +33,7 @@ impl Span {
     /// A span whose end is representable.
     pub fn new(place: &str, start: u64, len: u64) -> Result<Span> {
         ensure(start.checked_add(len).is_some(), || {
-            Error::new(Code::Length, place, format!("{} + {} overflows", start, len))
+            Error::new(Code::Range, place, format!("{} + {} overflows", start, len))
         })?;
         Ok(Span { start, len })
     }
@@ -47,7 +47,7 @@ impl Span {
     pub fn of<'a>(self, bytes: &'a [u8], place: &str) -> Result<&'a [u8]> {
         let outside = || {
             let detail = format!("bytes {}..{} of {}", self.start, self.end(), bytes.len());
-            Error::new(Code::Truncated, place, detail)
+            Error::new(Code::Range, place, detail)
         };
         let start = usize::try_from(self.start).map_err(|_| outside())?;
         let end = usize::try_from(self.end()).map_err(|_| outside())?;
@@ -88,13 +88,12 @@ impl<'a> Walk<'a> {
 
     /// Check that the next range ascends and lies in the file.
     pub fn reaches(&self, next: Span, place: &str) -> Result<()> {
+        next.of(self.bytes, place)?;
         let code = if next.end() > self.last.start { Code::Overlap } else { Code::Order };
         ensure(next.start >= self.last.end(), || {
             let (start, end) = (next.start, self.last.end());
             Error::new(code, place, format!("starts at {}, the one before ends at {}", start, end))
-        })?;
-        next.of(self.bytes, place)?;
-        Ok(())
+        })
     }
 
     /// Take the next range.

@@ -31,15 +31,15 @@ macro_rules! codes {
 }
 
 codes! {
-    Truncated = 101, "TRUNCATED", "a range reaches past the end of the bytes";
+    Truncated = 101, "TRUNCATED", "fewer bytes than a header has, or another length than the header says";
     Magic = 102, "MAGIC", "the bytes are no SLM1 or SLM2";
     Version = 103, "VERSION", "another major or minor version";
     HeaderLen = 104, "HEADER_LEN", "another header length than 256, or one of SLM1 below 108";
     Flags = 105, "FLAGS", "an unknown required flag, or an unknown tensor flag";
-    Reserved = 106, "RESERVED", "a reserved byte, a padding byte or an unused dimension is not zero";
+    Reserved = 106, "RESERVED", "a reserved byte or a padding byte is not zero";
     Alignment = 107, "ALIGNMENT", "an offset is not where its alignment puts it";
     Overlap = 108, "OVERLAP", "two ranges share bytes";
-    Length = 109, "LENGTH", "a length contradicts another, or overflows";
+    Length = 109, "LENGTH", "a length contradicts another";
     Strings = 110, "STRINGS", "the string table breaks its rules";
     Order = 111, "ORDER", "sections or payloads stand in another order";
     Pieces = 112, "PIECES", "the piece table does not describe the body";
@@ -48,14 +48,16 @@ codes! {
     Unsupported = 115, "UNSUPPORTED", "the format knows it, this runtime does not compute with it";
     Hash = 116, "HASH", "`trlm_model_verify` found other bytes than the file promises";
     Alias = 117, "ALIAS", "an alias breaks its rules";
-    Tensor = 118, "TENSOR", "a descriptor contradicts itself";
-    QuantCode = 119, "CODE", "a quantized code is the lowest of its width, a padding code is not 0, or a residual's value is not finite";
+    Tensor = 118, "TENSOR", "a descriptor contradicts itself or its place";
+    QuantCode = 119, "CODE", "a quantized code is the lowest of its width";
     Scale = 120, "SCALE", "a scale is negative, -0.0, subnormal, not finite, too large for float32, or 0 over a nonzero code";
-    Duplicate = 121, "DUPLICATE", "a name occurs twice";
+    Duplicate = 121, "DUPLICATE", "two tensors have one name, or none is stored";
     Checksum = 122, "CHECKSUM", "an SLM1 file has other bytes than its checksum says";
     ChecksumProfile = 123, "CHECKSUM_PROFILE", "an SLM1 file's checksum is of no profile that is known here";
-    NonFinite = 124, "NONFINITE", "a stored f32 weight of an SLM1 file is NaN or infinite";
+    NonFinite = 124, "NONFINITE", "a stored float is NaN or infinite";
     Index = 125, "INDEX", "row pointers or columns of a sparse residual do not ascend, or leave the matrix";
+    Range = 126, "RANGE", "an offset and length overflow, or leave the file or the body";
+    QuantPadding = 127, "PADDING", "a code behind the last column is not 0";
     Cbor = 201, "CBOR", "the configuration is not deterministic CBOR";
     ConfigField = 202, "CONFIG_FIELD", "a field is missing, unknown, ill-typed, out of range, or contradicts another";
     ConfigUnsupported = 203, "CONFIG_UNSUPPORTED", "a value that this runtime does not compute";

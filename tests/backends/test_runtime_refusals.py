@@ -40,7 +40,10 @@ def _renamed(weights: list[object], old: str, new: str) -> list[object]:
             "TENSOR_SHAPE",
             lambda ws: [*ws[:3], type(ws[3])(ws[3].name, "k_proj", ws[2].values), *ws[4:]],
         ),
-        ("ALIAS", lambda ws: [*ws[:-1], type(ws[0])("lm_head.weight", "lm_head", ws[0].values)]),
+        (
+            "TENSOR_UNEXPECTED",
+            lambda ws: [*ws[:-1], type(ws[0])("lm_head.weight", "lm_head", ws[0].values)],
+        ),
     ],
 )
 def test_each_bad_tensor_set_is_named(

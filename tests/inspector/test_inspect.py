@@ -97,7 +97,7 @@ def test_every_flipped_byte_of_the_body_is_found(sound: bytes) -> None:
     body = open_slm(sound).header.body_off
     for at in range(body, len(sound), 7):
         changed[at] ^= 0x40
-        assert "HASH" in {f.code for f in inspect_bytes(memoryview(changed)).findings}
+        assert "SLM_HASH" in {f.code for f in inspect_bytes(memoryview(changed)).findings}
         changed[at] ^= 0x40
 
 
@@ -116,14 +116,19 @@ def test_damage_is_named(sound: bytes) -> None:
     assert places == {
         "tensor model.layers.0.mlp.up_proj.weight", "piece 0", "merkle_root", "shard", "self",
     }  # fmt: skip
-    assert str(got.findings[0]).startswith("HASH at tensor model.layers.0.mlp.up_proj.weight:")
+    assert str(got.findings[0]).startswith("SLM_HASH at tensor model.layers.0.mlp.up_proj.weight:")
 
 
 def test_other_formats_are_named() -> None:
-    for data in (b"", b"SLM3" + bytes(300), b"GGUF", b"SLM2" + bytes(100)):
+    for data, code in (
+        (b"", "SLM_LENGTH"),
+        (b"SLM3" + bytes(300), "SLM_VERSION"),
+        (b"GGUF", "SLM_VERSION"),
+        (b"SLM2" + bytes(100), "SLM_LENGTH"),
+    ):
         got = inspect_bytes(memoryview(data))
         assert got.format == "unknown"
-        assert [f.code for f in got.findings] == ["FORMAT"]
+        assert [f.code for f in got.findings] == [code]
 
 
 def test_inspect_path_error(tmp_path: Path) -> None:
@@ -131,7 +136,7 @@ def test_inspect_path_error(tmp_path: Path) -> None:
         with pytest.raises(InspectPathError):
             inspect(path)
     (tmp_path / "empty.slm").write_bytes(b"")
-    assert inspect(tmp_path / "empty.slm").findings[0].code == "FORMAT"
+    assert inspect(tmp_path / "empty.slm").findings[0].code == "SLM_LENGTH"
 
 
 @pytest.mark.parametrize("count", range(20))
@@ -156,7 +161,7 @@ def nan_first(data: bytes, scales: bytes) -> tuple[bytes, bytes]:
 
 
 def test_content_that_no_writer_produces() -> None:
-    assert codes(built(DType.f32, up_proj=nan_first)) == {"NONFINITE"}
+    assert codes(built(DType.f32, up_proj=nan_first)) == {"QUANT_NONFINITE"}
     assert codes(built(model_norm_is_f32=nan_first)) == set()
     spoilers = {
         "the code -128": lambda d, s: (b"\x80" + d[1:], s),
@@ -168,7 +173,8 @@ def test_content_that_no_writer_produces() -> None:
     }
     for what, spoil in spoilers.items():
         findings = inspect_bytes(memoryview(built(up_proj=spoil))).findings
-        assert [f.code for f in findings] == ["CODES"], what
+        rules = {"the code -128": "QUANT_CODE", "nonzero padding": "QUANT_PADDING"}
+        assert [f.code for f in findings] == [rules.get(what, "QUANT_SCALE")], what
         assert findings[0].detail.startswith(what)
 
 
@@ -184,15 +190,16 @@ def test_content_that_no_writer_produces() -> None:
 def test_model_and_configuration(changes: dict[str, object], count: int) -> None:
     data = built(config=CONFIG.to_map() | changes)
     findings = inspect_bytes(memoryview(data)).findings
-    assert [f.code for f in findings] == ["MODEL"] * count
+    assert [f.code for f in findings] == ["SLM_MODEL"] * count
 
 
 def test_model_of_another_shape() -> None:
     """Header and configuration agree with each other, the tensors belong to another model."""
-    data = built(config=CONFIG.to_map() | {"num_hidden_layers": 2, "intermediate_size": 13})
+    layers = {"num_hidden_layers": 2, "layer_types": ["full_attention"] * 2}
+    data = built(config=CONFIG.to_map() | layers | {"intermediate_size": 13})
     findings = inspect_bytes(memoryview(data)).findings
-    assert {f.code for f in findings} == {"MODEL"}
-    assert len([f for f in findings if f.where.startswith("role")]) == 9
+    assert {f.code for f in findings} == {"SLM_MODEL"}
+    assert findings[-1].detail.startswith("9 tensors are missing")
     assert {f.where.rsplit(".", 2)[-2] for f in findings if f.where.startswith("tensor")} == {
         "gate_proj", "up_proj", "down_proj",
     }  # fmt: skip

@@ -13,7 +13,8 @@ SIZE = 60 << 30
 
 
 @pytest.mark.parametrize(
-    ("magic", "code"), [(b"\0\0\0\0", "FORMAT"), (b"SLM2", "LENGTH"), (b"SLM9", "FORMAT")]
+    ("magic", "code"),
+    [(b"\0\0\0\0", "SLM_VERSION"), (b"SLM2", "SLM_LENGTH"), (b"SLM9", "SLM_VERSION")],
 )
 def test_a_sparse_file_of_60_gb(tmp_path: Path, magic: bytes, code: str) -> None:
     path = tmp_path / "x.slm"

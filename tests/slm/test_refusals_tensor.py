@@ -85,7 +85,6 @@ def test_slm_flag_error_tied_marks_exactly_a_tied_head(patch: Patch, small: byte
         {"logical_nbytes": 31},
         {"aux_len": 2},
         {"aux_off": 64},
-        {"alias_of": 0},
         {"first_piece": 1},
         {"piece_count": 0},
         {"piece_count": 2**32 - 1},
@@ -117,9 +116,13 @@ def test_slm_shape_error_quantized(patch: Patch, values: dict[str, Any]) -> None
     ["data_off", "data_len", "aux_off", "aux_len", "row_stride", "scale_encoding", "first_piece",
      "piece_count"],
 )  # fmt: skip
-def test_slm_shape_error_alias_with_payload(patch: Patch, small: bytes, field: str) -> None:
+def test_slm_alias_error_with_payload(patch: Patch, small: bytes, field: str) -> None:
     place = descriptor_at(small, HEAD, field)
-    refused(patch("tensor", HEAD, **{field: 1}), SlmShapeError, place)
+    refused(patch("tensor", HEAD, **{field: 1}), SlmAliasError, place)
+
+
+def test_slm_alias_error_of_a_dense_tensor(patch: Patch) -> None:
+    refused(patch("tensor", NORM, alias_of=0), SlmAliasError)
 
 
 @pytest.mark.parametrize(

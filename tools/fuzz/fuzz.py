@@ -15,14 +15,18 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = ROOT / "tests" / "acquire" / "corpus"
+Edit = Callable[[bytes, bytes, random.Random], bytes]
 #: Far above what any input of the corpus needs; a parser that allocates by a declared size fails.
 MEMORY = 4 << 30
 LONGEST = 1 << 14
+#: Readers of our own containers.
+MODELS = ("slm", "wasm", "slmset")
 #: Numbers that parsers trip over, little-endian in 8 bytes.
 POWERS = (2**16, 2**31 - 1, 2**31, 2**32, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
 ODD = [number.to_bytes(8, "little") for number in (0, 1, 2, 7, 8, 255, *POWERS)]
@@ -71,6 +75,7 @@ class Run:
         self.target, self.kept = target, kept
         self.inputs = self.accepted = self.failures = 0
         self.slowest = 0.0
+        self.said: Counter[str] = Counter()
         memory = Path("/dev/shm")
         self.scratch = Path(
             tempfile.mkdtemp(prefix="fuzz-", dir=memory if memory.exists() else None)
@@ -81,7 +86,9 @@ class Run:
         self.inputs += 1
         started = time.perf_counter()
         try:
-            self.accepted += self.target(data, self.scratch / "input") == "accepted"
+            said = self.target(data, self.scratch / "input")
+            self.accepted += said == "accepted"
+            self.said[said] += 1
         except Exception:
             self.failures += 1
             self.kept.mkdir(parents=True, exist_ok=True)
@@ -99,15 +106,16 @@ class Run:
             "failures": self.failures,
             "slowest_ms": round(1000 * self.slowest, 1),
             "peak_mb": round(peak),
+            "said": dict(sorted(self.said.items())),
         }
 
 
-def plain(run: Run, seeds: list[bytes], seconds: float, seed: int) -> None:
+def plain(run: Run, seeds: list[bytes], seconds: float, seed: int, edit: Edit = mutated) -> None:
     """Mutate seeds, and every accepted mutant again, until the time is over."""
     draw = random.Random(seed)
     pool, end = list(seeds), time.monotonic() + seconds
     while time.monotonic() < end:
-        data = mutated(draw.choice(pool), draw.choice(pool), draw)
+        data = edit(draw.choice(pool), draw.choice(pool), draw)
         before = run.accepted
         try:
             run.once(data)
@@ -145,12 +153,14 @@ def guided(name: str, run: Run, seconds: float, corpus: Path) -> None:
 def main() -> int:
     """Run one target."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("target", choices=("safetensors", "gguf"))
+    parser.add_argument("target", choices=("safetensors", "gguf", *MODELS))
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--plain", action="store_true", help="no coverage, no atheris")
     parser.add_argument("--kept", type=Path, default=ROOT / "reports" / "fuzz")
     given = parser.parse_args()
+    if given.target in MODELS:
+        return models(given.target, given.seconds, given.seed, given.kept)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)) if given.plain else None
     run = Run(_target(given.target, instrumented=not given.plain), given.kept / given.target)
     seeds = [path.read_bytes() for path in sorted((SEEDS / given.target).iterdir())]
@@ -163,6 +173,20 @@ def main() -> int:
     corpus.mkdir(parents=True, exist_ok=True)
     guided(given.target, run, given.seconds, corpus)
     return 0
+
+
+def models(name: str, seconds: float, seed: int, kept: Path) -> int:
+    """Lies in the fields of `.slm` files and sets, without atheris."""
+    from trlm_lab.testing.slm_parsers import MUTATORS, TARGETS, set_seeds, slm_seeds
+
+    if name != "wasm":  # wasmtime reserves more addresses than it uses
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    run = Run(TARGETS[name], kept / name)
+    seeds = set_seeds(run.scratch) if name == "slmset" else slm_seeds()
+    plain(run, seeds, seconds, seed, MUTATORS[name])
+    shutil.rmtree(run.scratch, ignore_errors=True)
+    print(json.dumps(run.summary() | {"seconds": round(seconds)}))
+    return 1 if run.failures else 0
 
 
 def _target(name: str, *, instrumented: bool) -> Callable[[bytes, Path], str]:

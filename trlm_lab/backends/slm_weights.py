@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trlm_lab.base.interfaces import BlockFormat
-from trlm_lab.errors import UnsupportedModelError
+from trlm_lab.errors import QuantNonFiniteError, UnsupportedModelError
 from trlm_lab.ops.arithmetic import Array
 from trlm_lab.ops.matmul import RowBlocks
 from trlm_lab.ops.sparse import WithResidual
@@ -14,6 +14,8 @@ from trlm_lab.quant.sparse import Sparse, decode_sparse
 from trlm_lab.slm.numbers import DType
 from trlm_lab.slm.read import SlmFile, SlmTensor, dense_f32, residual_payload
 
+#: Elements decoded at a time: 16 MB of float32.
+SLICE_ELEMENTS = 4 << 20
 DENSE = (DType.f32, DType.f16, DType.bf16)
 
 
@@ -71,6 +73,37 @@ def sparse_rows(tensor: SlmTensor) -> Sparse:
     nnz, payload = residual_payload(tensor)
     shape = tensor.rows, tensor.cols, nnz
     return decode_sparse(payload, tensor.scales, shape, tensor.dtype.name, tensor.name)
+
+
+def check_content(slm: SlmFile) -> None:
+    """Every plane of a file, in slices: what no packer writes is refused.
+
+    Raises:
+        QuantScaleError, QuantCodeError, QuantPaddingError, QuantIndexError: see `trlm_lab.quant`.
+        QuantNonFiniteError: a stored float that is NaN or infinite.
+    """
+    for tensor in slm.tensors:
+        if tensor.residual_of is not None:
+            sparse_rows(tensor)
+        elif tensor.alias_of is None:
+            _check_plane(tensor)
+
+
+def _check_plane(tensor: SlmTensor) -> None:
+    if tensor.dtype in DENSE:
+        values = dense_f32(tensor).reshape(tensor.rows, tensor.cols)
+        bad = ~np.isfinite(values)
+        if bad.any():
+            row, column = (int(i) for i in np.argwhere(bad)[0])
+            raise QuantNonFiniteError(
+                where=tensor.name, tensor=tensor.name, value=values[row, column], row=row,
+                column=column,
+            )  # fmt: skip
+        return
+    rows = CodedRows(tensor)
+    step = max(1, SLICE_ELEMENTS // tensor.cols)
+    for low in range(0, tensor.rows, step):
+        rows[low : low + step]
 
 
 def slm_tensors(slm: SlmFile) -> dict[str, RowBlocks]:

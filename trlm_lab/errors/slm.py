@@ -116,6 +116,13 @@ class SlmTensorSetError(SlmError):
     fix = "store at least one tensor, each under its own name"
 
 
+class SlmModelError(SlmError):
+    """Tensors that are not those which the configuration asks for."""
+
+    code = "SLM_MODEL"
+    fix = "pack the file again from weights that belong to this configuration"
+
+
 class SlmPieceError(SlmError):
     """A piece or shard table that contradicts the body."""
 

@@ -59,20 +59,22 @@ def read_tensors(
     for index in range(header["tensor_count"]):
         at = header["tensor_dir_off"] + 128 * index
         for start, end in RESERVED:
-            report.zeros("RESERVED", at + start, at + end, f"a reserved range of tensor {index}")
+            report.zeros(
+                "SLM_RESERVED", at + start, at + end, f"a reserved range of tensor {index}"
+            )
         rows.append(_tensor(report, at, index, texts))
     names = [row.name for row in rows]
     if len(set(names)) != len(names):
-        report.add("NAMES", "the directory", "two tensors have one name")
+        report.add("SLM_TENSOR_SET", "the directory", "two tensors have one name")
     if all(row.layout != "dense" for row in rows):
-        report.add("NAMES", "the directory", "no tensor is stored")
+        report.add("SLM_TENSOR_SET", "the directory", "no tensor is stored")
     return tuple(rows)
 
 
 def _named(report: Report, at: int, table: tuple[str, ...], what: str) -> str:
     number = report.number(at, 2)
     if number >= len(table) or table[number] == "?":
-        report.add("NUMBER", at, f"{what} {number} is not defined")
+        report.add("SLM_UNKNOWN_NUMBER", at, f"{what} {number} is not defined")
         return f"?{number}"
     return table[number]
 
@@ -80,14 +82,14 @@ def _named(report: Report, at: int, table: tuple[str, ...], what: str) -> str:
 def _tensor(report: Report, at: int, index: int, texts: list[str]) -> InspectedTensor:
     name_id, alias = report.number(at, 4), report.number(at + 84, 4)
     if name_id >= len(texts):
-        report.add("NAMES", at, f"name_id {name_id} of {len(texts)} strings")
+        report.add("SLM_STRINGS", at, f"name_id {name_id} of {len(texts)} strings")
     rank = report.number(at + 16, 1)
     data, aux = report.number(at + 56, 8), report.number(at + 72, 8)
     dims = tuple(report.number(at + 20 + 4 * i, 4) for i in range(6))
     if not 1 <= rank <= 6 or report.number(at + 17, 1) != rank:
-        report.add("SHAPE", at + 16, f"rank {rank}, dim_count {report.number(at + 17, 1)}")
+        report.add("SLM_SHAPE", at + 16, f"rank {rank}, dim_count {report.number(at + 17, 1)}")
     elif 0 in dims[:rank] or any(dims[rank:]):
-        report.add("SHAPE", at + 20, f"dims {dims} with rank {rank}")
+        report.add("SLM_SHAPE", at + 20, f"dims {dims} with rank {rank}")
     return InspectedTensor(
         index=index,
         name=texts[name_id] if name_id < len(texts) else f"?{index}",
@@ -124,17 +126,19 @@ def check_tensors(
     readable, end = [], body
     for row in rows:
         at = header["tensor_dir_off"] + 128 * row.index
-        if row.flags & ~3:
-            report.add("FLAGS", at + 12, f"flags {row.flags:#x}")
+        if row.flags & ~7:
+            report.add("SLM_FLAGS", at + 12, f"flags {row.flags:#x}")
+        elif row.flags & 4:
+            report.add("SLM_UNSUPPORTED", at + 12, f"flags {row.flags:#x}")
         if row.layout == "alias":
             _check_alias(report, at, row, rows)
         elif row.layout not in ("dense", "sparse_residual") or row.dtype not in STORAGE:
-            report.add("UNSUPPORTED", at, f"layout {row.layout}, dtype {row.dtype}")
+            report.add("SLM_UNSUPPORTED", at, f"layout {row.layout}, dtype {row.dtype}")
         elif _check_stored(report, at, row, rows, body):
             end = _check_order(report, row, end)
             readable.append(row)
         _check_tied(report, at, row, rows)
-    report.zeros("PADDING", end, size, "the padding at the end")
+    report.zeros("SLM_RESERVED", end, size, "the padding at the end")
     return readable
 
 
@@ -145,7 +149,7 @@ def _dense_sizes(report: Report, row: InspectedTensor) -> tuple[int, int, int]:
     stride = -(-cols // unit) * unit_bytes
     if (row.scale_encoding == "none") == bool(group):
         detail = f"{row.dtype} with the scale encoding {row.scale_encoding}"
-        report.add("TENSOR", f"tensor {row.name}", detail)
+        report.add("SLM_SHAPE", f"tensor {row.name}", detail)
     groups = -(-cols // group) if group else 0
     return stride, lines * stride, lines * groups * SCALE_BYTES.get(row.scale_encoding, 0)
 
@@ -155,7 +159,7 @@ def _sizes(
 ) -> tuple[int, int, int] | None:
     if row.layout == "dense":
         if row.alias_of is not None:
-            report.add("TENSOR", f"tensor {row.name}", f"alias_of is {row.alias_of}, not None")
+            report.add("SLM_ALIAS", f"tensor {row.name}", f"alias_of is {row.alias_of}, not None")
         return _dense_sizes(report, row)
     check_base(report, row, rows)
     found = residual_sizes(report, row)
@@ -163,7 +167,7 @@ def _sizes(
         return None
     if row.scale_encoding != VALUES[row.dtype][1]:
         detail = f"{row.dtype} values with the scale encoding {row.scale_encoding}"
-        report.add("TENSOR", f"tensor {row.name}", detail)
+        report.add("SLM_SHAPE", f"tensor {row.name}", detail)
     return 0, *found
 
 
@@ -172,8 +176,13 @@ def _check_stored(
 ) -> bool:
     if not row.dims or 0 in row.dims:
         return False
+    if row.data_range[0] % 64:
+        report.add("SLM_ALIGNMENT", f"tensor {row.name}", f"data at {row.data_range[0]}")
     sizes, size = _sizes(report, row, rows), len(report.view)
     if sizes is None:
+        # A residual whose header cannot be read, perhaps because it is out of place.
+        low, high = row.data_range
+        report.inside(f"tensor {row.name}", low, high - low, body, size)
         return False
     stride, data, scales = sizes
     facts: dict[str, tuple[int, int]] = {
@@ -181,7 +190,6 @@ def _check_stored(
         "data_len": (row.data_range[1] - row.data_range[0], data),
         "logical_nbytes": (report.number(at + 48, 8), data),
         "aux_len": (row.scales_range[1] - row.scales_range[0], scales),
-        "alignment": (row.data_range[0] % 64 + row.scales_range[0] % 64, 0),
         "first_piece": (row.first_piece, (row.data_range[0] - body) // PIECE),
     }
     if not scales:
@@ -190,7 +198,9 @@ def _check_stored(
     facts["piece_count"] = (row.piece_count, last // PIECE - row.first_piece + 1)
     wrong = {name: pair for name, pair in facts.items() if pair[0] != pair[1]}
     for name, (got, wanted) in wrong.items():
-        report.add("TENSOR", f"tensor {row.name}", f"{name} is {got}, not {wanted}")
+        report.add("SLM_SHAPE", f"tensor {row.name}", f"{name} is {got}, not {wanted}")
+    if scales and row.scales_range[0] % 64:
+        report.add("SLM_ALIGNMENT", f"tensor {row.name}", f"scales at {row.scales_range[0]}")
     spans = [row.data_range, row.scales_range] if scales else [row.data_range]
     fits = [report.inside(f"tensor {row.name}", a, b - a, body, size) for a, b in spans]
     return all(fits) and not {"data_len", "aux_len", "row_stride"} & set(wrong)
@@ -201,8 +211,8 @@ def _check_order(report: Report, row: InspectedTensor, end: int) -> int:
         if start == stop:
             continue
         if start < end:
-            report.add("OVERLAP", f"tensor {row.name}", f"{start} is before {end}")
-        report.zeros("PADDING", end, start, f"the padding before {row.name}")
+            report.add("SLM_OVERLAP", f"tensor {row.name}", f"{start} is before {end}")
+        report.zeros("SLM_RESERVED", end, start, f"the padding before {row.name}")
         end = max(end, stop)
     return end
 
@@ -213,7 +223,7 @@ def _check_alias(
     index = int(row.alias_of[1:]) if row.alias_of else -1
     target = rows[index] if 0 <= index < len(rows) else None
     if target is None or target.layout != "dense":
-        report.add("ALIAS", f"tensor {row.name}", f"{row.alias_of} is no stored tensor")
+        report.add("SLM_ALIAS", f"tensor {row.name}", f"{row.alias_of} is no stored tensor")
         return
     other = at + 128 * (index - row.index)
     empty = (row.data_range, row.scales_range, row.row_stride, row.first_piece, row.piece_count)
@@ -226,7 +236,7 @@ def _check_alias(
         row.scale_encoding == "none",
     )
     if not all(same):
-        report.add("ALIAS", f"tensor {row.name}", f"does not repeat {target.name}")
+        report.add("SLM_ALIAS", f"tensor {row.name}", f"does not repeat {target.name}")
 
 
 def _check_tied(
@@ -236,4 +246,6 @@ def _check_tied(
     target = rows[index].role if 0 <= index < len(rows) else ""
     tied = row.role == "lm_head" and target == "embedding"
     if bool(row.flags & 1) != tied:
-        report.add("FLAGS", at + 12, f"tied is {row.flags & 1} on {row.role} of {target or 'none'}")
+        report.add(
+            "SLM_FLAGS", at + 12, f"tied is {row.flags & 1} on {row.role} of {target or 'none'}"
+        )

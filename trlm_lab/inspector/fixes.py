@@ -6,6 +6,7 @@ PACK_AGAIN = "fetch or pack the file again; whoever wrote it broke the format"
 
 _CHANGED = "the bytes changed after packing: fetch the file again, or pack it again"
 _NEWER = "read it with a version that knows this, or pack it again with this one"
+_CODES = "pack again with this version, whose quantizer never writes such a thing"
 
 FIXES = {
     "SLM1_VERSION": _NEWER,
@@ -14,18 +15,19 @@ FIXES = {
     "SLM1_LENGTH": _CHANGED,
     "SLM1_CHECKSUM": _CHANGED,
     "SLM1_CHECKSUM_PROFILE": "ask the program that wrote it; here nobody can tell if bytes changed",
-    "FORMAT": "name a whole SLM2 file; `trlm pack SOURCE --out FILE` makes one",
-    "HEADER": _NEWER,
-    "FLAGS": _NEWER,
-    "NUMBER": _NEWER,
-    "UNSUPPORTED": _NEWER,
-    "LENGTH": _CHANGED,
-    "HASH": _CHANGED,
-    "PIECES": _CHANGED,
-    "SHARD": _CHANGED,
-    "NONFINITE": "repair the source weights, then pack again; no writer stores NaN or infinity",
-    "CODES": "pack again with this version, whose quantizer never writes such a code",
-    "CONFIG": "pack again from the snapshot, whose configuration is checked first",
+    "SLM_VERSION": f"{_NEWER}; `trlm pack SOURCE --out FILE` makes a file that can be read",
+    "SLM_FLAGS": _NEWER,
+    "SLM_UNKNOWN_NUMBER": _NEWER,
+    "SLM_UNSUPPORTED": _NEWER,
+    "SLM_LENGTH": _CHANGED,
+    "SLM_HASH": _CHANGED,
+    "SLM_PIECES": _CHANGED,
+    "QUANT_NONFINITE": "repair the source weights, then pack again; no writer stores such values",
+    "QUANT_CODE": _CODES,
+    "QUANT_PADDING": _CODES,
+    "QUANT_SCALE": _CODES,
+    "QUANT_INDEX": _CODES,
+    "SLM_CONFIG": "pack again from the snapshot, whose configuration is checked first",
     "TOKENIZER": "pack again from the snapshot, or compile the tokenizer again",
-    "MODEL": "pack again from weights that belong to this configuration",
+    "SLM_MODEL": "pack again from weights that belong to this configuration",
 }

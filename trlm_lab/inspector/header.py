@@ -46,13 +46,14 @@ FIELDS: tuple[tuple[str, int, int], ...] = (
 )
 RESERVED = ((12, 16), (78, 80), (232, 256))
 FLOATS = {"rope_theta", "rms_eps"}
+#: Fields of one allowed value, and the rule that another breaks.
 FIXED = {
-    "abi_major": 2,
-    "abi_minor": 0,
-    "header_len": SIZE,
-    "tensor_desc_size": 128,
-    "legacy_checksum64": 0,
-    "shard_count": 1,
+    "abi_major": (2, "SLM_VERSION"),
+    "abi_minor": (0, "SLM_VERSION"),
+    "header_len": (SIZE, "SLM_VERSION"),
+    "tensor_desc_size": (128, "SLM_SHAPE"),
+    "legacy_checksum64": (0, "SLM_SHAPE"),
+    "shard_count": (1, "SLM_PIECES"),
 }
 
 
@@ -75,14 +76,16 @@ def _value(report: Report, name: str, at: int, size: int) -> int | float | str:
 def check_header(report: Report, header: dict[str, int]) -> bool:
     """Rules of the header alone; False where the rest of the file cannot be read by it."""
     for start, end in RESERVED:
-        report.zeros("RESERVED", start, end, "the header's reserved range")
-    for name, wanted in FIXED.items():
+        report.zeros("SLM_RESERVED", start, end, "the header's reserved range")
+    for name, (wanted, code) in FIXED.items():
         if header[name] != wanted:
             at = next(offset for n, offset, _ in FIELDS if n == name)
-            report.add("HEADER", at, f"{name} is {header[name]}, not {wanted}")
+            report.add(code, at, f"{name} is {header[name]}, not {wanted}")
     if header["flags"] & 0xFFFFFFFF:
-        report.add("FLAGS", 16, f"required bits {header['flags'] & 0xFFFFFFFF:#x} are unknown")
+        report.add("SLM_FLAGS", 16, f"required bits {header['flags'] & 0xFFFFFFFF:#x} are unknown")
     size = len(report.view)
     if header["artifact_len"] != size:
-        report.add("LENGTH", 128, f"artifact_len is {header['artifact_len']}, the file has {size}")
-    return all(header[n] == FIXED[n] for n in ("abi_major", "header_len", "tensor_desc_size"))
+        report.add(
+            "SLM_LENGTH", 128, f"artifact_len is {header['artifact_len']}, the file has {size}"
+        )
+    return all(header[n] == FIXED[n][0] for n in ("abi_major", "header_len", "tensor_desc_size"))

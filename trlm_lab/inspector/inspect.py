@@ -16,6 +16,7 @@ from trlm_lab.base.records.inspection import (
     Inspection,
 )
 from trlm_lab.errors import InspectPathError
+from trlm_lab.inspector.configuration import configuration_fault
 from trlm_lab.inspector.directory import check_tensors, read_tensors, with_alias_names
 from trlm_lab.inspector.header import FIELDS, SIZE, check_header, header_rows
 from trlm_lab.inspector.model import check_model
@@ -55,9 +56,10 @@ def inspect_bytes(view: memoryview, progress: Progress = silent) -> Inspection:
     if magic == b"SLM1":
         return inspect_slm1(report, _sha256(view))
     if magic != b"SLM2" or len(view) < SIZE:
-        report.add(
-            "FORMAT", 0, f"magic {magic!r} and {len(view)} bytes are no SLM1, SLM2 or TOK2 file"
-        )
+        # Bytes too few for a magic may be the beginning of any file.
+        code = "SLM_LENGTH" if magic == b"SLM2" or len(view) < 4 else "SLM_VERSION"
+        detail = f"magic {magic!r} and {len(view)} bytes are no SLM1, SLM2 or TOK2 file"
+        report.add(code, 0, detail)
         return Inspection("unknown", len(view), None, findings=tuple(report.findings))
     header = {name: report.number(at, size) for name, at, size in FIELDS}
     rows = header_rows(report)
@@ -95,6 +97,9 @@ def _inspect_sections(report: Report, header: dict[str, int], progress: Progress
     texts = read_texts(report, header["string_table_off"], header["string_table_len"])
     before = len(report.findings)
     config = read_configuration(report, header)
+    fault = configuration_fault(config) if len(report.findings) == before else ""
+    if fault:
+        report.add("SLM_CONFIG", header["config_off"], fault)
     config_is_sound = len(report.findings) == before
     tokenizer = _inspect_tokenizer(report, header)
     tensors = read_tensors(report, header, texts)

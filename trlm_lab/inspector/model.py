@@ -1,11 +1,10 @@
-"""Whether the tensors are those of the configuration: roles, counts and shapes of a decoder.
+"""Whether the tensors are those of the configuration: names, roles and shapes of a decoder.
 
-Written from docs/checkpoints.md and docs/families.md, apart from the lists that the packer reads.
+Written from docs/formats/slm2-configuration.md, apart from the lists that the packer reads.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from trlm_lab.base.records.inspection import InspectedTensor
@@ -22,29 +21,58 @@ _NORMS = {
 
 
 def check_model(report: Report, config: dict[str, Any], rows: tuple[InspectedTensor, ...]) -> None:
-    """Note every role that occurs too often or too rarely, or with another shape.
+    """Note every tensor that is missing or not asked for, or has another role or shape.
 
     A sparse residual belongs to its base and is no tensor of the model.
     """
     rows = tuple(row for row in rows if row.layout != "sparse_residual")
-    if config.get("model_type") != "llama" and "norm_placement" not in config:
-        return
-    once, layered = _outside(config), _layer(config)
-    counts = Counter(row.role for row in rows)
-    layers = config["num_hidden_layers"]
-    for role, shape in {**once, **layered}.items():
-        wanted = layers if role in layered else 1
-        if counts[role] != wanted:
-            report.add("MODEL", f"role {role}", f"{counts[role]} tensors, {wanted} expected")
-        for row in rows:
-            if row.role == role and row.dims != shape:
-                report.add("MODEL", f"tensor {row.name}", f"{row.dims}, the model has {shape}")
-    for role in sorted(counts.keys() - once.keys() - layered.keys()):
-        report.add("MODEL", f"role {role}", f"{counts[role]} tensors, the model has none")
-    head = next((row for row in rows if row.role == "lm_head"), None)
-    tied = config.get("tie_word_embeddings")
-    if head is not None and (head.layout == "alias") != bool(tied):
-        report.add("MODEL", f"tensor {head.name}", f"{head.layout}, tie_word_embeddings is {tied}")
+    wanted = model_of(config)
+    for row in rows:
+        role, shape = wanted.pop(row.name, ("", ()))
+        if (row.role, row.dims) != (role, shape):
+            detail = f"{row.role} of {row.dims}, the model has {role or 'no such tensor'} {shape}"
+            report.add("SLM_MODEL", f"tensor {row.name}", detail)
+        tied = role == "lm_head" and config["tie_word_embeddings"]
+        if (row.layout == "alias") != tied:
+            detail = f"{row.layout}, tie_word_embeddings is {config['tie_word_embeddings']}"
+            report.add("SLM_MODEL", f"tensor {row.name}", detail)
+    if wanted:
+        some = ", ".join(sorted(wanted)[:3])
+        report.add("SLM_MODEL", "the directory", f"{len(wanted)} tensors are missing: {some}")
+
+
+def model_of(config: dict[str, Any]) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Role and shape of every tensor by its name."""
+    found = {_name(role, config): (role, shape) for role, shape in _outside(config).items()}
+    inner = _layer(config)
+    for layer in range(config["num_hidden_layers"]):
+        for role, shape in inner.items():
+            found[f"model.layers.{layer}.{_name(role, config)}"] = (role, shape)
+    return found
+
+
+#: Modules whose names depend on nothing; projections of a layer are named by their roles.
+_MODULES = {
+    "embedding": "model.embed_tokens",
+    "position_embedding": "model.embed_positions",
+    "final_norm": "model.norm",
+    "lm_head": "lm_head",
+    "attn_norm": "input_layernorm",
+    "post_attn_norm": "post_attention_layernorm",
+    "post_mlp_norm": "post_feedforward_layernorm",
+}
+
+
+def _name(role: str, config: dict[str, Any]) -> str:
+    """The name of a role's tensor, without a layer's prefix."""
+    plain = role.removesuffix("_bias")
+    if plain == "mlp_norm":
+        sandwich = config["norm_placement"] == "sandwich"
+        module = "pre_feedforward_layernorm" if sandwich else "post_attention_layernorm"
+    else:
+        inner = "mlp" if plain in ("gate_proj", "up_proj", "down_proj") else "self_attn"
+        module = _MODULES.get(plain, f"{inner}.{plain}")
+    return f"{module}.bias" if role.endswith("_bias") else f"{module}.weight"
 
 
 def _outside(config: dict[str, Any]) -> Shapes:

@@ -31,15 +31,17 @@ def read_pieces(report: Report, header: dict[str, int]) -> tuple[InspectedPiece,
     body, size = header["body_off"], len(report.view)
     wanted = -(-(size - body) // PIECE)
     if header["piece_count"] != wanted:
-        report.add("PIECES", 88, f"piece_count is {header['piece_count']}, not {wanted}")
+        report.add("SLM_PIECES", 88, f"piece_count is {header['piece_count']}, not {wanted}")
     rows = []
-    for i in range(header["piece_count"]):
+    for i in range(min(header["piece_count"], wanted)):
         at = header["piece_table_off"] + 56 * i
         fields = [report.number(at + o, n) for o, n in ((0, 4), (4, 4), (8, 8), (16, 4), (20, 4))]
         start = body + i * PIECE
         length = min(PIECE, max(size - start, 0))
         if fields != [i, 0, start, length, length]:
-            report.add("PIECES", at, f"piece {i} is {fields}, not [{i}, 0, {start}, {length}, ...]")
+            report.add(
+                "SLM_PIECES", at, f"piece {i} is {fields}, not [{i}, 0, {start}, {length}, ...]"
+            )
         index, shard, offset, stored, logical = fields
         digest = report.raw(at + 24, 32).hex()
         rows.append(InspectedPiece(index, shard, offset, stored, logical, digest))
@@ -50,9 +52,16 @@ def check_shard(report: Report, header: dict[str, int]) -> None:
     """The one shard: the body, local file, no codec, family 0."""
     at = header["shard_table_off"]
     body_len = len(report.view) - header["body_off"]
-    fields = [report.number(at + o, n) for o, n in ((0, 4), (4, 2), (6, 2), (8, 4), (12, 8))]
-    if fields != [0, 0, 0, 0, body_len]:
-        report.add("SHARD", at, f"the shard is {fields}, not [0, 0, 0, 0, {body_len}]")
+    index, kind, codec, family, length = (
+        report.number(at + o, n) for o, n in ((0, 4), (4, 2), (6, 2), (8, 4), (12, 8))
+    )
+    for place, name, number in ((4, "kind", kind), (6, "codec", codec)):
+        if number:
+            code = "SLM_UNSUPPORTED" if number <= 2 else "SLM_UNKNOWN_NUMBER"
+            report.add(code, at + place, f"the {name} {number} of a single file's shard")
+    if (index, family, length) != (0, 0, body_len):
+        detail = f"index, family and length {index}, {family}, {length}, not 0, 0, {body_len}"
+        report.add("SLM_PIECES", at, f"the shard has {detail}")
     body = report.view[header["body_off"] :]
     report.hash("shard", report.raw(at + 20, 32), hashlib.sha256(body).digest())
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from trlm_lab.base.records.inspection import InspectedTensor
-from trlm_lab.inspector.codes import BITS, GROUPS, scale_faults, unit_codes
+from trlm_lab.inspector.codes import BITS, GROUPS, UNITS, scale_faults, unit_codes
 from trlm_lab.inspector.report import Report
 from trlm_lab.inspector.residuals import check_entries
 
+Bytes = NDArray[np.uint8]
+Words = NDArray[Any]
 #: Rows looked at together, in elements.
 BATCH = 1 << 20
 
@@ -29,30 +34,48 @@ def check_planes(report: Report, row: InspectedTensor) -> None:
     for low in range(0, words.size, BATCH):
         bad = np.flatnonzero((words[low : low + BATCH] & mask) == mask)
         if bad.size:
-            report.add("NONFINITE", f"tensor {row.name}", f"element {low + int(bad[0])}")
+            report.add("QUANT_NONFINITE", f"tensor {row.name}", f"element {low + int(bad[0])}")
             return
 
 
 def _check_grouped(
     report: Report, row: InspectedTensor, data: memoryview, scales: memoryview
 ) -> None:
-    cols, group = row.dims[-1], GROUPS[row.dtype]
     stored = np.frombuffer(data, np.uint8).reshape(-1, row.row_stride)
     word = np.dtype("u1" if row.scale_encoding == "e8m0" else "<u2")
     words = np.frombuffer(scales, word).reshape(len(stored), -1)
-    lowest = -(1 << (BITS[row.dtype] - 1))
+    unit, group = UNITS[row.dtype], GROUPS[row.dtype]
+    # A whole row where it is short; of a long one whole groups, so that memory stays bounded.
+    width = max(2, BATCH // (8 * unit) // 2 * 2)
     step = max(1, BATCH // (8 * row.row_stride))
     for low in range(0, len(stored), step):
-        part, scale = unit_codes(row.dtype, stored[low : low + step]), words[low : low + step]
-        used = np.add.reduceat(part[:, :cols] != 0, np.arange(0, cols, group), axis=1) > 0
-        for what, bad in (
-            (f"the code {lowest}", part == lowest),
-            ("nonzero padding", part[:, cols:] != 0),
-            *scale_faults(scale, row.scale_encoding, row.dtype),
-            ("scale 0 with codes", (scale == 0) & used),
-        ):
-            hits = np.argwhere(bad)
-            if hits.size:
-                place = f"row {low + int(hits[0][0])}, index {int(hits[0][1])}"
-                report.add("CODES", f"tensor {row.name}", f"{what} at {place}")
+        for first in range(0, row.row_stride // unit, width):
+            part = stored[low : low + step, first * unit : (first + width) * unit]
+            scale = words[low : low + step, first * 64 // group : (first + width) * 64 // group]
+            cols = min(row.dims[-1] - first * 64, width * 64)
+            fault = _fault(row, part, scale, cols)
+            if fault:
+                code, what, line, index = fault
+                place = f"row {low + line}, index {index}, columns from {first * 64}"
+                report.add(code, f"tensor {row.name}", f"{what} at {place}")
                 return
+
+
+def _fault(
+    row: InspectedTensor, stored: Bytes, scale: Words, cols: int
+) -> tuple[str, str, int, int] | None:
+    """The rule that some units of rows break first, what breaks it, and where."""
+    part, group = unit_codes(row.dtype, stored), GROUPS[row.dtype]
+    lowest = -(1 << (BITS[row.dtype] - 1))
+    used = np.add.reduceat(part[:, :cols] != 0, np.arange(0, cols, group), axis=1) > 0
+    faults = scale_faults(scale, row.scale_encoding, row.dtype)
+    for code, what, bad in (
+        ("QUANT_CODE", f"the code {lowest}", part == lowest),
+        ("QUANT_PADDING", "nonzero padding", part[:, cols:] != 0),
+        *(("QUANT_SCALE", *fault) for fault in faults),
+        ("QUANT_SCALE", "scale 0 with codes", (scale == 0) & used),
+    ):
+        hits = np.argwhere(bad)
+        if hits.size:
+            return code, what, int(hits[0][0]), int(hits[0][1])
+    return None

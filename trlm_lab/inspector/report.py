@@ -30,7 +30,7 @@ class Report:
         check = HashCheck(name, stored.hex(), computed.hex())
         self.hashes.append(check)
         if not check.holds:
-            self.add("HASH", name, f"stored {check.stored}, computed {check.computed}")
+            self.add("SLM_HASH", name, f"stored {check.stored}, computed {check.computed}")
 
     def number(self, at: int, size: int) -> int:
         """The little-endian unsigned integer at a byte offset that is known to be in the file."""
@@ -54,5 +54,5 @@ class Report:
         """Whether a range lies within bounds; notes it where not."""
         fits = low <= start and length >= 0 and start + length <= high
         if not fits:
-            self.add("RANGE", what, f"{start}..{start + length} is outside {low}..{high}")
+            self.add("SLM_RANGE", what, f"{start}..{start + length} is outside {low}..{high}")
         return fits

@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import Any, NoReturn, TypeVar
 
 from trlm_lab.errors import (
+    SlmAliasError,
     SlmAlignmentError,
     SlmError,
     SlmFlagError,
@@ -115,9 +116,9 @@ def check_row(row: Row, header: Header) -> None:
     if row.desc.layout == Layout.alias:
         for name in ("data_off", "data_len", "aux_off", "aux_len", "row_stride",
                      "scale_encoding", "first_piece", "piece_count"):  # fmt: skip
-            row.expect(name, 0)
+            row.expect(name, 0, SlmAliasError)
     elif row.desc.layout == Layout.dense:
-        row.expect("alias_of", NO_ALIAS)
+        row.expect("alias_of", NO_ALIAS, SlmAliasError)
         _check_payload(row, header, row.desc.planes)
     else:
         _check_residual(row, header)

@@ -42,11 +42,12 @@ def read_directory(
 
 
 def _check_names(window: Window, header: Header, rows: list[Row], strings: tuple[str, ...]) -> None:
+    for row in rows:
+        if row.desc.name_id >= len(strings):
+            row.refuse(SlmStringError, "name_id", f"below {len(strings)}")
     seen: set[int] = set()
     for row in rows:
         name_id = row.desc.name_id
-        if name_id >= len(strings):
-            row.refuse(SlmStringError, "name_id", f"below {len(strings)}")
         if name_id in seen:
             row.refuse(SlmTensorSetError, "name_id", "a name of its own", repr(strings[name_id]))
         seen.add(name_id)

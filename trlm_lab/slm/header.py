@@ -73,13 +73,15 @@ def read_header(window: Window) -> Header:
     """Read the header and check everything that needs no other section.
 
     Raises:
-        SlmTruncatedError: fewer than 256 bytes, or `artifact_len` is not the length of the buffer.
         SlmMagicError: another magic, version or header length.
+        SlmTruncatedError: fewer than 256 bytes, or `artifact_len` is not the length of the buffer.
         SlmFlagError: an unknown required flag.
         SlmReservedError: a nonzero reserved byte.
         SlmShapeError: another descriptor size, or a nonzero old checksum.
     """
-    size = len(window.view)
+    size, magic = len(window.view), bytes(window.view[: len(MAGIC)])
+    if len(magic) == len(MAGIC) and magic != MAGIC:
+        raise SlmMagicError(where=window.at(0), field="magic", got=magic, expected=MAGIC)
     if size < HEADER_LEN:
         raise SlmTruncatedError(
             where=window.at(size), field="the file", got=f"{size} bytes", expected=HEADER_LEN
@@ -104,7 +106,6 @@ def read_header(window: Window) -> Header:
 
 def _check_version(window: Window, header: Header) -> None:
     for name, known in (
-        ("magic", MAGIC),
         ("abi_major", ABI_MAJOR),
         ("abi_minor", ABI_MINOR),
         ("header_len", HEADER_LEN),

@@ -102,9 +102,9 @@ def open_slm(buffer: memoryview | bytes, *, where: str = "") -> SlmFile:
     header = read_header(window)
     check_sections(window, header)
     strings = read_strings(window, header.string_table_off, header.string_table_len)
-    config = read_config(window, header)
     descriptors = read_directory(window, header, strings)
     pieces, shard = read_pieces(window, header), read_shard(window, header)
+    config = read_config(window, header)
     token_end = header.tokenizer_off + header.tokenizer_len
     return SlmFile(
         where=where,

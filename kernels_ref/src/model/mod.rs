@@ -91,6 +91,7 @@ impl<'a> Model<'a> {
         }
         let container = Container::parse(bytes)?;
         let config = Config::parse(container.config()?, &container.header)?;
+        container.check_content()?;
         let slots = Slots::find(&container, &config)?;
         let mut layers = Vec::new();
         reserve(&mut layers, config.layers)?;

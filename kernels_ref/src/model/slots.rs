@@ -87,7 +87,8 @@ impl<'c, 'a> Slots<'c, 'a> {
         let alias = tensor.layout == n::LAYOUT_ALIAS;
         let may_alias = part.role == n::ROLE_LM_HEAD && self.config.tied;
         ensure(alias == may_alias, || {
-            Error::new(Code::Alias, name, "exactly the head of a tied model aliases the embedding")
+            let detail = "exactly the head of a tied model aliases the embedding";
+            Error::new(Code::TensorUnexpected, name, detail)
         })?;
         self.rows[slot] = row;
         Ok(())

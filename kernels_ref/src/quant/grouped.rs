@@ -189,20 +189,33 @@ impl Grouped<'_> {
         let scales = self.scales.chunks_exact(self.scale_row());
         let rows = out.chunks_exact_mut(self.cols).zip(codes).zip(scales);
         for (r, ((out, codes), scales)) in rows.enumerate() {
-            decode::<C, true>(codes, scales, self.encoding, out)
-                .map_err(|wrong| refused(wrong, place, r))?;
+            decode::<C, true>(codes, scales, self.encoding, out).map_err(|wrong| {
+                self.check(place).err().unwrap_or_else(|| refused(wrong, place, r))
+            })?;
         }
         Ok(())
     }
 
     /// Check every code, padding code and scale; `place` names the tensor.
     pub fn check(&self, place: &str) -> Result<()> {
-        for r in 0..self.rows() {
-            let (codes, scales) = self.row(r);
-            with!(self.form, C => check::<C>(codes, scales, self.encoding, self.cols))
-                .map_err(|wrong| refused(wrong, place, r))?;
+        match self.fault(place, None) {
+            None => Ok(()),
+            // Of several faults the rules decide which is named, not the rows.
+            Some(first) => [Code::QuantCode, Code::QuantPadding]
+                .iter()
+                .find_map(|&rule| self.fault(place, Some(rule)))
+                .map_or(Err(first), Err),
         }
-        Ok(())
+    }
+
+    /// The first fault, or the first that breaks one rule.
+    fn fault(&self, place: &str, rule: Option<Code>) -> Option<Error> {
+        (0..self.rows()).find_map(|r| {
+            let (codes, scales) = self.row(r);
+            let found =
+                with!(self.form, C => check::<C>(codes, scales, self.encoding, self.cols, rule));
+            found.err().map(|wrong| refused(wrong, place, r))
+        })
     }
 }
 
@@ -263,6 +276,7 @@ fn check<C: Codes>(
     scales: &[u8],
     encoding: Encoding,
     cols: usize,
+    rule: Option<Code>,
 ) -> std::result::Result<(), Wrong> {
     let mut unit = [0; COLUMNS];
     for (u, bytes) in codes.chunks_exact(C::UNIT).enumerate() {
@@ -270,7 +284,10 @@ fn check<C: Codes>(
         let word = encoding.word(scales, u * COLUMNS / C::GROUP);
         let used = COLUMNS.min(cols - u * COLUMNS);
         if !is_sound::<C>(&unit, used, encoding, word) {
-            return Err(what_is_wrong::<C>(bytes, u, used, encoding, word));
+            let wrong = what_is_wrong::<C>(bytes, u, used, encoding, word);
+            if rule.map_or(true, |rule| rule == wrong.0) {
+                return Err(wrong);
+            }
         }
     }
     Ok(())
@@ -301,10 +318,10 @@ fn what_is_wrong<C: Codes>(
     let mut unit = [0; COLUMNS];
     C::unpack(bytes, &mut unit);
     let lowest = -C::Q - 1;
-    let (code, detail) = if unit[used..].iter().any(|&code| code != 0) {
-        (Code::QuantCode, "a padding code is not 0".into())
-    } else if unit.contains(&lowest) {
+    let (code, detail) = if unit.contains(&lowest) {
         (Code::QuantCode, format!("the code {}", lowest))
+    } else if unit[used..].iter().any(|&code| code != 0) {
+        (Code::QuantPadding, "a padding code is not 0".into())
     } else if encoding.is_stored(word, C::Q.into()) {
         (Code::Scale, "scale bits 0000: over a nonzero code".into())
     } else {
@@ -373,7 +390,7 @@ mod tests {
                     .map_err(|error| error.code)
             };
             assert_eq!(check(1, lowest, 0x3c00), Err(Code::QuantCode));
-            assert_eq!(check(3, 1, 0x3c00), Err(Code::QuantCode));
+            assert_eq!(check(3, 1, 0x3c00), Err(Code::QuantPadding));
             assert_eq!(check(0, 1, 0), Err(Code::Scale));
             for bad in [0x8000, 0x0001, 0x7c00, 0x7e00, 0xbc00] {
                 assert_eq!(check(0, 0, bad), Err(Code::Scale), "{:04x}", bad);

@@ -8,6 +8,9 @@ use crate::ops::matmul::Rows;
 /// Columns up to which a column number is a u16.
 const NARROW: usize = 1 << 16;
 
+/// Nothing, or the rule that is broken and what breaks it.
+type Found = std::result::Result<(), (Code, String)>;
+
 /// The arrays of a residual, in the file.
 #[derive(Clone, Copy)]
 pub struct Sparse<'a> {
@@ -104,30 +107,42 @@ impl<'a> Sparse<'a> {
                     wrong(format!("row {} entry {}: column {}", r, i, self.column(i)))
                 })?;
             }
-            self.check_values(r, first, last).map_err(|(code, detail)| {
-                Error::new(code, format!("{} row {}", place, r), detail)
-            })?;
+        }
+        for scales in [false, true] {
+            for r in 0..self.rows {
+                let (first, last) = (self.pointer(r), self.pointer(r + 1));
+                let found = if scales {
+                    self.check_scale(r, first, last)
+                } else {
+                    self.check_values(first, last)
+                };
+                found.map_err(|(code, detail)| {
+                    Error::new(code, format!("{} row {}", place, r), detail)
+                })?;
+            }
         }
         Ok(())
     }
 
-    fn check_values(
-        &self,
-        r: usize,
-        first: usize,
-        last: usize,
-    ) -> std::result::Result<(), (Code, String)> {
+    fn check_values(&self, first: usize, last: usize) -> Found {
         if !self.coded {
             let finite = |i: usize| u16_at(self.values, 2 * i) & 0x7c00 != 0x7c00;
             return match (first..last).all(finite) {
                 true => Ok(()),
-                false => Err((Code::QuantCode, "a value is not finite".into())),
+                false => Err((Code::NonFinite, "a value is not finite".into())),
             };
         }
-        let (codes, word) = (&self.values[first..last], u16_at(self.scales, 2 * r));
-        if codes.contains(&0x80) {
-            return Err((Code::QuantCode, "the code -128".into()));
+        match self.values[first..last].contains(&0x80) {
+            true => Err((Code::QuantCode, "the code -128".into())),
+            false => Ok(()),
         }
+    }
+
+    fn check_scale(&self, r: usize, first: usize, last: usize) -> Found {
+        if !self.coded {
+            return Ok(());
+        }
+        let (codes, word) = (&self.values[first..last], u16_at(self.scales, 2 * r));
         let normal = (0x0400..0x7c00).contains(&word);
         if normal || (word == 0 && codes.iter().all(|&code| code == 0)) {
             return Ok(());
@@ -174,6 +189,6 @@ mod tests {
         for columns in [[2, 0, 1], [0, 0, 1], [0, 3, 1]] {
             assert_eq!(check([0, 2, 3], columns, ones), Err(Code::Index));
         }
-        assert_eq!(check([0, 2, 3], [0, 2, 1], [0x3c00, 0x7c00, 0]), Err(Code::QuantCode));
+        assert_eq!(check([0, 2, 3], [0, 2, 1], [0x3c00, 0x7c00, 0]), Err(Code::NonFinite));
     }
 }

@@ -151,7 +151,7 @@ impl Descriptor {
         let (used, unused) = self.dims.split_at(self.rank.into());
         ensure(!used.contains(&0), || err(Code::Tensor, "dims", 0, "a used dimension above 0"))?;
         ensure(unused.iter().all(|&dim| dim == 0), || {
-            err(Code::Reserved, "dims", "a nonzero unused dimension", 0)
+            err(Code::Tensor, "dims", "a nonzero unused dimension", 0)
         })
     }
 
@@ -194,14 +194,14 @@ impl Descriptor {
     }
 
     fn check_dense(&self, header: &Header) -> Result<()> {
-        same(Code::Alias, "alias_of", self.alias_of.into(), NO_ALIAS.into())?;
         let scaled = Form::from_number(self.dtype).is_some();
         ensure((self.scale_encoding != n::SCALE_NONE) == scaled, || {
             err(Code::Tensor, "scale_encoding", self.scale_encoding, "scales of a grouped dtype")
         })?;
+        same(Code::Alias, "alias_of", self.alias_of.into(), NO_ALIAS.into())?;
         let sizes = self
             .sizes()
-            .ok_or_else(|| err(Code::Length, "dims", "their product overflows", "64 bits"))?;
+            .ok_or_else(|| err(Code::Tensor, "dims", "their product overflows", "64 bits"))?;
         self.check_payload(header, &sizes)
     }
 
@@ -211,29 +211,30 @@ impl Descriptor {
         same(Code::Length, "data_len", self.data_len, sizes.data_len)?;
         same(Code::Length, "logical_nbytes", self.logical_nbytes, self.data_len)?;
         same(Code::Length, "aux_len", self.aux_len.into(), sizes.aux_len)?;
-        let [data, aux] = self.planes()?;
-        inside(data, "data_off", header.body)?;
-        let mut end = data.end();
-        if aux.len > 0 {
-            inside(aux, "aux_off", header.body)?;
-            ensure(aux.start >= end, || err(Code::Order, "aux_off", aux.start, "behind the data"))?;
-            end = aux.end();
-        } else {
-            same(Code::Tensor, "aux_off", aux.start, 0)?;
+        if self.aux_len == 0 {
+            same(Code::Tensor, "aux_off", self.aux_off, 0)?;
         }
+        let data = inside(self.data_off, self.data_len, "data_off", header.body)?;
+        let mut end = data.end();
+        if self.aux_len > 0 {
+            end = inside(self.aux_off, self.aux_len.into(), "aux_off", header.body)?.end();
+        }
+        // Scales that stand before their data are out of order: the walk over the body says so.
         let first = (data.start - header.body.start) / PIECE;
         let last = (end - header.body.start - 1) / PIECE;
-        same(Code::Pieces, "first_piece", self.first_piece.into(), first)?;
-        same(Code::Pieces, "piece_count", self.piece_count.into(), last - first + 1)
+        let count = (last + 1).wrapping_sub(first);
+        same(Code::Tensor, "first_piece", self.first_piece.into(), first)?;
+        same(Code::Tensor, "piece_count", self.piece_count.into(), count)
     }
 }
 
-pub(super) fn inside(span: Span, name: &str, body: Span) -> Result<()> {
-    span.aligned(name, 64)?;
-    ensure(span.start >= body.start, || {
-        err(Code::Order, name, span.start, "an offset in the body")
+/// The range of a payload, which lies in the body and is aligned.
+pub(super) fn inside(start: u64, len: u64, name: &str, body: Span) -> Result<Span> {
+    let span = Span::new(name, start, len)?;
+    ensure(span.start >= body.start && span.end() <= body.end(), || {
+        let got = format!("{}..{}", span.start, span.end());
+        err(Code::Range, name, got, format!("{}..{}", body.start, body.end()))
     })?;
-    ensure(span.end() <= body.end(), || {
-        err(Code::Truncated, name, format!("an end at {}", span.end()), body.end())
-    })
+    span.aligned(name, 64)?;
+    Ok(span)
 }

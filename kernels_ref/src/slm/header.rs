@@ -53,19 +53,36 @@ fn field(code: Code, name: &str, got: u64, expected: u64) -> Error {
 }
 
 impl Header {
-    /// Read and check the header alone.
+    /// Read and check the header, and where the sections stand: in order, aligned, apart, with
+    /// zeros between them.
     pub fn parse(bytes: &[u8]) -> Result<Header> {
-        let raw = Span { start: 0, len: SIZE as u64 }.of(bytes, "header")?;
-        check_fixed(raw, bytes.len() as u64)?;
-        let table = |at: usize, count: u32, size: usize, name: &str| {
-            Span::new(name, u64_at(raw, at), u64::from(count) * size as u64)
+        if let Some(magic) = bytes.get(..4) {
+            ensure(magic == b"SLM2", || {
+                let detail = format!("{:02x?}, expected SLM2", magic);
+                Error::new(Code::Magic, "header.magic", detail)
+            })?;
+        }
+        let raw = bytes
+            .get(..SIZE)
+            .ok_or_else(|| field(Code::Truncated, "the file", bytes.len() as u64, SIZE as u64))?;
+        let size = bytes.len() as u64;
+        check_fixed(raw, size)?;
+        let mut walk = Walk::after(bytes, Span { start: 0, len: SIZE as u64 });
+        let mut section = |at: usize, len: u64, alignment: u64, name: &str| {
+            section(&mut walk, (u64_at(raw, at), len), alignment, name)
         };
-        let (tensor_count, piece_count) = (u32_at(raw, 72), u32_at(raw, 88));
-        let shard_count = u32_at(raw, 104);
+        let count = |at: usize, each: usize| u64::from(u32_at(raw, at)) * each as u64;
+        let strings = section(208, count(92, 1), 1, "string table")?;
+        let config = section(216, count(108, 1), 1, "configuration")?;
+        let directory = section(64, count(72, descriptor::SIZE), 16, "directory")?;
+        let tokenizer = section(112, u64_at(raw, 120), 1, "tokenizer")?;
+        let pieces = section(80, count(88, pieces::PIECE_DESC), 16, "piece table")?;
+        let shards = section(96, count(104, pieces::SHARD_DESC), 16, "shard table")?;
         let body_off = u64_at(raw, 224);
-        ensure(body_off <= bytes.len() as u64, || {
-            field(Code::Truncated, "body_off", body_off, bytes.len() as u64)
-        })?;
+        let body_len = size
+            .checked_sub(body_off)
+            .ok_or_else(|| field(Code::Range, "body_off", body_off, size))?;
+        let body = section(224, body_len, 4096, "body")?;
         let mut shape = [0; 8];
         for (slot, at) in shape.iter_mut().zip([24, 28, 32, 36, 40, 44, 48, 60]) {
             *slot = u32_at(raw, at);
@@ -74,50 +91,40 @@ impl Header {
             shape,
             rope_theta: u32_at(raw, 52),
             rms_eps: u32_at(raw, 56),
-            tensor_count,
-            piece_count,
-            shard_count,
-            strings: table(208, u32_at(raw, 92), 1, "string table")?,
-            config: table(216, u32_at(raw, 108), 1, "configuration")?,
-            directory: table(64, tensor_count, descriptor::SIZE, "directory")?,
-            tokenizer: Span::new("tokenizer", u64_at(raw, 112), u64_at(raw, 120))?,
-            pieces: table(80, piece_count, pieces::PIECE_DESC, "piece table")?,
-            shards: table(96, shard_count, pieces::SHARD_DESC, "shard table")?,
-            body: Span { start: body_off, len: bytes.len() as u64 - body_off },
+            tensor_count: u32_at(raw, 72),
+            piece_count: u32_at(raw, 88),
+            shard_count: u32_at(raw, 104),
+            strings,
+            config,
+            directory,
+            tokenizer,
+            pieces,
+            shards,
+            body,
             self_sha256: hash_at(raw, 136),
             merkle_root: hash_at(raw, 168),
         })
     }
+}
 
-    /// Sections ascend, are aligned, stay apart, and only zeros stand between them.
-    pub fn check_sections(&self, bytes: &[u8]) -> Result<()> {
-        let mut walk = Walk::after(bytes, Span { start: 0, len: SIZE as u64 });
-        let sections = [
-            ("string table", self.strings, 1),
-            ("configuration", self.config, 1),
-            ("directory", self.directory, 16),
-            ("tokenizer", self.tokenizer, 1),
-            ("piece table", self.pieces, 16),
-            ("shard table", self.shards, 16),
-            ("body", self.body, 4096),
-        ];
-        for (name, span, alignment) in sections {
-            // An absent section has offset 0 instead of a place in the order.
-            if span == (Span { start: 0, len: 0 }) {
-                continue;
-            }
-            span.aligned(name, alignment)?;
-            walk.step(span, name)?;
-        }
-        Ok(())
+/// The next section; an empty one may have offset 0 instead of a place in the order.
+fn section(
+    walk: &mut Walk<'_>,
+    (start, len): (u64, u64),
+    alignment: u64,
+    name: &str,
+) -> Result<Span> {
+    let span = Span::new(name, start, len)?;
+    if (start, len) != (0, 0) {
+        walk.reaches(span, name)?;
+        span.aligned(name, alignment)?;
+        walk.step(span, name)?;
     }
+    Ok(span)
 }
 
 /// Fields with one allowed value.
 fn check_fixed(raw: &[u8], file_len: u64) -> Result<()> {
-    ensure(&raw[..4] == b"SLM2", || {
-        Error::new(Code::Magic, "header.magic", format!("{:02x?}, expected SLM2", &raw[..4]))
-    })?;
     let same = |code: Code, name: &str, got: u64, expected: u64| {
         ensure(got == expected, || field(code, name, got, expected))
     };
@@ -126,11 +133,10 @@ fn check_fixed(raw: &[u8], file_len: u64) -> Result<()> {
     same(Code::HeaderLen, "header_len", u32_at(raw, 8).into(), SIZE as u64)?;
     let required = u64_at(raw, 16) & 0xffff_ffff;
     same(Code::Flags, "flags (required bits)", required, 0)?;
-    same(Code::Length, "tensor_desc_size", u16_at(raw, 76).into(), descriptor::SIZE as u64)?;
-    same(Code::Length, "artifact_len", u64_at(raw, 128), file_len)?;
-    same(Code::Reserved, "legacy_checksum64", u64_at(raw, 200), 0)?;
     for (start, end) in [(12, 16), (78, 80), (232, 256)] {
         all_zero(&raw[start..end], "header.reserved", start as u64)?;
     }
-    Ok(())
+    same(Code::Length, "tensor_desc_size", u16_at(raw, 76).into(), descriptor::SIZE as u64)?;
+    same(Code::Length, "legacy_checksum64", u64_at(raw, 200), 0)?;
+    same(Code::Truncated, "artifact_len", u64_at(raw, 128), file_len)
 }

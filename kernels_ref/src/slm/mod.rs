@@ -28,12 +28,16 @@ impl<'a> Container<'a> {
     /// Check every structural rule. Counts and ranges are checked before anything is allocated.
     pub fn parse(bytes: &'a [u8]) -> Result<Container<'a>> {
         let header = Header::parse(bytes)?;
-        header.check_sections(bytes)?;
-        pieces::check(bytes, &header)?;
         let strings = Strings::parse(header.strings.of(bytes, "string table")?)?;
         let container = Container { bytes, header, strings };
         directory::check(&container)?;
+        pieces::check(bytes, &container.header)?;
         Ok(container)
+    }
+
+    /// Check the content of the planes: codes, scales, entries and stored floats.
+    pub fn check_content(&self) -> Result<()> {
+        directory::check_content(self)
     }
 
     /// The configuration section.

@@ -46,7 +46,7 @@ fn check_shard(bytes: &[u8], header: &Header) -> Result<()> {
         ensure(number <= 2, || {
             Error::new(Code::UnknownNumber, format!("shard {}", name), format!("{}", number))
         })?;
-        same(Code::Shards, &format!("shard {}", name), number.into(), 0)?;
+        same(Code::Unsupported, &format!("shard {}", name), number.into(), 0)?;
     }
     same(Code::Shards, "shard_index", u32_at(raw, 0).into(), 0)?;
     same(Code::Shards, "artifact_family", u32_at(raw, 8).into(), 0)?;

@@ -50,11 +50,10 @@ pub fn check(container: &Container<'_>, tensor: &Descriptor) -> Result<()> {
 
 /// Read the header, and check that its fields are those of the descriptor.
 fn extent(container: &Container<'_>, tensor: &Descriptor) -> Result<Extent> {
-    let [data, _] = tensor.planes()?;
-    ensure(data.len >= HEADER, || {
-        wrong(Code::Length, "data_len", format!("{} cannot hold a residual", data.len))
+    ensure(tensor.data_len >= HEADER, || {
+        wrong(Code::Length, "data_len", format!("{} cannot hold a residual", tensor.data_len))
     })?;
-    inside(data, "data_off", container.header.body)?;
+    let data = inside(tensor.data_off, tensor.data_len, "data_off", container.header.body)?;
     let raw = Span { start: data.start, len: HEADER }.of(container.bytes, "residual")?;
     let (rows, cols) = tensor
         .matrix_shape()

@@ -3,6 +3,9 @@
 use crate::bytes::{reserve, u32_at};
 use crate::error::{ensure, Code, Error, Result};
 
+/// Strings of a table.
+const MOST: u64 = 1 << 15;
+
 /// A checked table.
 pub struct Strings<'a> {
     pairs: &'a [u8],
@@ -20,6 +23,7 @@ impl<'a> Strings<'a> {
         let count = u64::from(u32_at(table.get(..4).ok_or_else(short)?, 0));
         let room = table.len() as u64 - 4;
         ensure(count * 8 <= room, short)?;
+        ensure(count <= MOST, || broken("string table".into(), format!("{} strings", count)))?;
         let (pairs, text) = table[4..].split_at(8 * count as usize);
         let strings = Strings { pairs, text };
         strings.check()?;
@@ -69,7 +73,7 @@ impl<'a> Strings<'a> {
         for pair in order.windows(2) {
             ensure(self.get(pair[0]) != self.get(pair[1]), || {
                 let detail = format!("{} occurs twice", self.get(pair[0]).unwrap_or(""));
-                Error::new(Code::Duplicate, "string table", detail)
+                Error::new(Code::Strings, "string table", detail)
             })?;
         }
         Ok(())

@@ -109,7 +109,7 @@ fn check_block(dtype: u32, block: u32, cols: u32) -> Result<()> {
 fn inside(span: Span, name: &str, file_len: u64, data_start: u64) -> Result<()> {
     ensure(span.start >= data_start && span.end() <= file_len, || {
         let got = format!("{}..{}", span.start, span.end());
-        refuse(Code::Truncated, name, got, format!("{}..{}", data_start, file_len))
+        refuse(Code::Range, name, got, format!("{}..{}", data_start, file_len))
     })?;
     span.aligned(name, 64)
 }

@@ -1,7 +1,7 @@
 //! The 108 bytes of the header, and the ranges of its sizes.
 
 use super::{field, MAGIC};
-use crate::bytes::{u32_at, u64_at, Span};
+use crate::bytes::{u32_at, u64_at};
 use crate::error::{ensure, Code, Error, Result};
 
 /// Bytes of the known header.
@@ -57,7 +57,9 @@ impl Header {
         if field(bytes, 0).is_some() {
             ensure(&bytes[..4] == MAGIC, || refuse(Code::Magic, "magic", "other bytes", "SLM1"))?;
         }
-        let raw = Span { start: 0, len: SIZE as u64 }.of(bytes, "header")?;
+        let raw = bytes
+            .get(..SIZE)
+            .ok_or_else(|| refuse(Code::Truncated, "file", bytes.len(), "at least 108"))?;
         same(Code::Version, "version", u32_at(raw, 4), 1)?;
         same(Code::Version, "model_type", u32_at(raw, 12), 1)?;
         let (length, flags) = (u32_at(raw, 8), u32_at(raw, 16));

@@ -63,7 +63,8 @@ fn check_sections(bytes: &[u8], header: &Header) -> Result<Span> {
     let mut walk = Walk::after(bytes, Span { start: 0, len: header.length });
     let mut section = |name: &str, (start, len): (u64, u64), alignment: u64| {
         let span = Span::new(name, start, len)?;
-        walk.reaches(span, name)?;
+        // Of sections every wrong place is one out of range.
+        walk.reaches(span, name).map_err(|error| Error { code: Code::Range, ..error })?;
         span.aligned(name, alignment)?;
         walk.step(span, name)?;
         Ok(span)
