@@ -12,7 +12,11 @@ from trlm_lab.base.model_parts import EMBEDDING, HEAD
 from trlm_lab.base.records import EffectiveConfig
 from trlm_lab.flows.quant_ladder.subject import LadderSubject, open_ladder
 from trlm_lab.pack import pack_snapshot
+from trlm_lab.pack.codes import Codes, values_sha256, write_codes
 from trlm_lab.pack.slm1 import pack_slm1
+from trlm_lab.pack.source import open_sources, widened
+from trlm_lab.quant import GROUPED
+from trlm_lab.quant.coded import Coded, rounded
 
 DOWN = "model.layers.0.mlp.down_proj.weight"
 QUERIES = "model.layers.0.self_attn.q_proj.weight"
@@ -84,5 +88,30 @@ def subject(
     return open_ladder(root, config, packed(root, config, quant, folder / "m.slm"), tensor)
 
 
-__all__ = ["DOWN", "EMBEDDING", "HEAD", "NORM", "QUERIES", "ladder_config", "packed", "source",
-           "subject"]  # fmt: skip
+def made_up_codes(root: Path, config: EffectiveConfig, out: Path) -> Codes:
+    """Codes that no rounding of these weights gives: scales one word larger."""
+    form = GROUPED["q4_g64"]
+    made = {}
+    for name, part in open_sources(root, config).parts.items():
+        if len(part.shape) != 2:
+            continue
+        rows = np.concatenate([widened(raw, "F32") for _, raw in part.blocks()])
+        plain = rounded(form, rows)
+        words = np.where(plain.words == 0, plain.words, plain.words + 1).astype(np.uint16)
+        facts = {"weights_sha256": values_sha256(part), "gram_sha256": "00" * 32}
+        made[name] = (Coded(plain.codes, words), facts)
+    return write_codes(out, "q4_g64-gptq", {"made": "up"}, made)
+
+
+__all__ = [
+    "DOWN",
+    "EMBEDDING",
+    "HEAD",
+    "NORM",
+    "QUERIES",
+    "ladder_config",
+    "made_up_codes",
+    "packed",
+    "source",
+    "subject",
+]

@@ -17,6 +17,7 @@ from tests.flows.ladder_models import (
     NORM,
     QUERIES,
     ladder_config,
+    made_up_codes,
     packed,
     source,
     subject,
@@ -24,6 +25,7 @@ from tests.flows.ladder_models import (
 from trlm_lab.base import canon
 from trlm_lab.base.records import Outcome
 from trlm_lab.errors import (
+    CodesMismatchError,
     FaultNotApplicableError,
     LadderArtifactError,
     LadderResidualError,
@@ -45,6 +47,7 @@ from trlm_lab.flows.quant_ladder.receipts import record_ladder
 from trlm_lab.flows.quant_ladder.route import SOUND
 from trlm_lab.flows.quant_ladder.subject import LadderSubject, open_ladder
 from trlm_lab.flows.verification import verify_directory
+from trlm_lab.pack import pack_snapshot
 from trlm_lab.receipts import ReceiptStore
 from trlm_lab.rungs import RUNGS
 
@@ -212,6 +215,28 @@ def _rewritten(held: LadderSubject, fault: str) -> LadderSubject:
     data = route.pack(held, route.quantize(held, rows, words)).tobytes()
     planes = {"data": memoryview(data), "scales": memoryview(held.stored.scale_bytes(words))}
     return replace(held, stored=replace(held.stored, **planes))
+
+
+def test_codes_of_a_calibrated_quantizer_are_an_input(tmp_path: Path, readers: Readers) -> None:
+    config = ladder_config()
+    root = source(tmp_path / "source", config)
+    codes = made_up_codes(root, config, tmp_path / "codes.safetensors")
+    path = tmp_path / "m.slm"
+    pack_snapshot(root, config, codes.profile.name, path, codes=codes)
+    held = open_ladder(root, config, path, DOWN, codes)
+    sound = climb(held, readers=readers)
+    assert sound.named is None
+    assert list(sound.rung("codes").claimed) == ["codes file"]
+    for fault in LADDER_FAULTS:
+        if fault_refusal(fault, held, (0, held.rows)) is None:
+            assert named(held, readers, fault, sound) == expected_rungs()[fault], fault
+    record_ladder(tmp_path / "store", climb(held, 3, readers=readers))
+    assert verify_directory(tmp_path / "store").sound
+    without = open_ladder(root, config, path, DOWN)
+    assert climb(without, source=False, readers=readers).named == "parameters"
+    other = source(tmp_path / "other", config, outliers=True)
+    with pytest.raises(CodesMismatchError, match="other weights"):
+        open_ladder(other, config, path, DOWN, codes)
 
 
 def test_blocks_of_rows_say_what_one_block_says(

@@ -100,6 +100,9 @@ def _check_step(dossier: Dossier, node_id: str, chain: list[str]) -> None:
     if name == "kernel_dot" and "inputs" in values[-1]:
         below["lanes_inputs"] = array_of(values[-1]["inputs"])
     about = graph.value(chain[0], "ladder_blob")
+    if about["codes_id"] and name in ("parameters", "codes"):
+        # An input: only the file of codes says them.
+        return
     about["rows"] = graph.node(chain[0]).metadata["rows"]
     with np.errstate(all="ignore"):
         made = STEPS[name](below, about)

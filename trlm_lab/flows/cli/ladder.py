@@ -36,6 +36,7 @@ def ladder(
     quant: Annotated[
         str, typer.Option(help="The profile to pack by, where no artifact is given.")
     ] = "q8_r128",
+    codes: Annotated[Path | None, typer.Option(help="The codes of a calibrated profile.")] = None,
     element: Annotated[
         int | None, typer.Option(help="A column of ROW, from 0, shown at every rung.")
     ] = None,
@@ -62,7 +63,13 @@ def ladder(
     case = _ids(tokens)
     with Board() as board:
         subject = ladder_of_source(
-            model, tensor, quant=quant, artifact=artifact, board=board, reviewed=reviewed
+            model,
+            tensor,
+            quant=quant,
+            artifact=artifact,
+            codes=codes,
+            board=board,
+            reviewed=reviewed,
         )
         span = subject.span(row)
         if element is not None:

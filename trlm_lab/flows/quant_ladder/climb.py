@@ -119,6 +119,9 @@ def climb(
                 rungs[step.name].add(step, block[0], keep=len(blocks) == 1)
         for step in _whole(subject, route, upper):
             rungs[step.name].add(step, 0, keep=True)
+    if subject.codes is not None:
+        for name in ("parameters", "codes"):
+            rungs[name].checked_by = "an input: the codes of a calibrated quantizer"
     for name in ("layer", "logits"):
         rungs[name].unchecked = upper.alone
     if is_lookup(subject) and not rungs["operator"].elements:
@@ -200,6 +203,10 @@ class _Block:
         return Step("semantic", (got,), own.semantic_rows(self.subject, self.span, words))
 
     def _parameters(self, rows: Array) -> Step:
+        given = self.subject.given(self.span)
+        if given is not None:
+            words = Claim("artifact", self.subject.stored.words(*self.span))
+            return Step("parameters", (words,), given[1])
         subject, check = self.subject, parameters(rows, self.subject.stored.storage).words
         claims = [claimed("packer", lambda: SOUND.scales(subject, rows))]
         held = (
@@ -213,10 +220,15 @@ class _Block:
         """The stored bytes: the file's, or what a packer with a fault would have written."""
         if not self.route.writes:
             return self.subject.stored.plane(*self.span)
-        return self.route.pack(self.subject, self.route.quantize(self.subject, rows, words))
+        given = self.subject.given(self.span)
+        codes = given[0] if given else self.route.quantize(self.subject, rows, words)
+        return self.route.pack(self.subject, codes)
 
     def _codes(self, rows: Array, words: Array, scales: Array, data: Array) -> Step:
         storage, subject = self.subject.stored.storage, self.subject
+        given = subject.given(self.span)
+        if given is not None:
+            return Step("codes", (Claim("codes file", given[0]),), given[0])
         if storage.dense:
             check = words_of(rows, storage)
             nearest = check.astype(np.float64)

@@ -65,6 +65,7 @@ def ladder_document(ladder: Ladder, column: int | None = None) -> Row:
         "storage": subject.stored.storage.name,
         "scales": subject.stored.storage.scales,
         **subject.ids,
+        "codes_id": subject.codes.codes_id if subject.codes else None,
         "case": list(ladder.upper.case.token_ids),
         "engine": ladder.upper.engine,
         "missing": ladder.missing,

@@ -58,6 +58,7 @@ def _ground(store: ReceiptStore, ladder: Ladder) -> dict[str, Any]:
         "rotary": stored.rotary,
         "engine": ladder.upper.engine,
         "case": list(ladder.upper.case.token_ids),
+        "codes_id": subject.codes.codes_id if subject.codes else "",
     }
     return {
         **subject.ids,

@@ -20,6 +20,7 @@ from trlm_lab.flows.quant_ladder.readers import open_readers
 from trlm_lab.flows.quant_ladder.subject import LadderSubject, open_ladder
 from trlm_lab.flows.reviewed_files import NOTHING, Reviewed
 from trlm_lab.flows.reviewed_source import reviewed_workspace
+from trlm_lab.pack.codes import open_codes
 
 Row = dict[str, Any]
 
@@ -30,10 +31,13 @@ def ladder_of_source(
     *,
     quant: str = "q8_r128",
     artifact: Path | None = None,
+    codes: Path | None = None,
     board: Board | None = None,
     reviewed: Reviewed = NOTHING,
 ) -> LadderSubject:
     """A tensor of a SOURCE beside an artifact of it: a given one, or one packed by a profile.
+
+    `codes` is the file of a calibrated quantizer that the artifact was, or is, packed from.
 
     Raises:
         UnknownNameError: no such profile.
@@ -44,9 +48,10 @@ def ladder_of_source(
     with tempfile.TemporaryDirectory() as scratch:
         ws = reviewed_workspace(Path(scratch), board, reviewed)
         source, described = admit_source(ws, spec)
+        given = open_codes(codes) if codes else None
         if artifact is None:
-            artifact = pack_artifact(ws, source, described, quant).artifact.path
-        return open_ladder(source.root, described.config, artifact, tensor)
+            artifact = pack_artifact(ws, source, described, quant, given).artifact.path
+        return open_ladder(source.root, described.config, artifact, tensor, given)
 
 
 def fault_scores(subject: LadderSubject, row: int | None = None) -> list[Row]:

@@ -21,6 +21,7 @@ from trlm_lab.errors import (
 )
 from trlm_lab.flows.quant_ladder.stored import Stored, stored_slm1, stored_slm2
 from trlm_lab.pack.artifact_file import map_file
+from trlm_lab.pack.codes import Codes
 from trlm_lab.pack.profile_choice import profile_of
 from trlm_lab.pack.slm1.files import is_slm1, open_checked
 from trlm_lab.pack.source import Part, Sources, open_sources
@@ -52,6 +53,16 @@ class LadderSubject:
     stored: Stored
     profile: str
     ids: dict[str, str] = field(default_factory=dict)
+    #: The codes of a calibrated quantizer, which are an input and follow from no rounding.
+    codes: Codes | None = None
+
+    def given(self, span: tuple[int, int]) -> tuple[Array, Array] | None:
+        """Codes and scale words of rows where they are an input, else None."""
+        if self.codes is None:
+            return None
+        tied = self.name == HEAD and self.config.tie_word_embeddings
+        found = self.codes.coded(EMBEDDING if tied else self.name, span[0], span[1] - span[0])
+        return found.codes.astype(np.int64), found.words.astype(np.int64)
 
     @property
     def rows(self) -> int:
@@ -86,22 +97,33 @@ class LadderSubject:
             )  # fmt: skip
 
 
-def open_ladder(root: Path, config: EffectiveConfig, artifact: Path, tensor: str) -> LadderSubject:
+def open_ladder(
+    root: Path,
+    config: EffectiveConfig,
+    artifact: Path,
+    tensor: str,
+    codes: Codes | None = None,
+) -> LadderSubject:
     """Open a tensor of an artifact of either version; `config` is that of the source.
+
+    `codes` are those that a calibrated artifact was packed from.
 
     Raises:
         LadderTensorError, LadderResidualError: no tensor of this name, or a residual.
         LadderArtifactError: the artifact is of another snapshot.
+        CodesMismatchError: the codes are.
         Refused: artifact or source break a rule.
     """
     sources = open_sources(root, config)
+    if codes is not None:
+        codes.check(sources)
     if is_slm1(artifact):
         return _of_slm1(sources, config, artifact, tensor)
-    return _of_slm2(sources, config, artifact, tensor)
+    return _of_slm2(sources, config, artifact, tensor, codes)
 
 
 def _of_slm2(
-    sources: Sources, config: EffectiveConfig, artifact: Path, tensor: str
+    sources: Sources, config: EffectiveConfig, artifact: Path, tensor: str, codes: Codes | None
 ) -> LadderSubject:
     slm = open_slm(map_file(artifact), where=artifact.name)
     verify_self(slm)
@@ -113,14 +135,15 @@ def _of_slm2(
     found = slm.tensor(tensor)
     if found.residual_of is not None:
         raise LadderResidualError(where=artifact.name, name=tensor, base=found.residual_of)
-    profile = profile_of(slm, sources)
+    profile = profile_of(slm, sources, codes)
     target = found.alias_of or tensor
     stored = stored_slm2(slm, found, profile, slm.residual_of(tensor))
     part = sources.parts[target]
     ids = {"artifact_sha256": file_sha256(artifact), "config_id": own.config_id}
+    coded = codes is not None and target in codes.record["tensors"]
     return LadderSubject(
         sources.root, artifact, own, config, tensor, found.role.name, _layer(tensor), part,
-        stored, profile.name, ids,
+        stored, profile.name, ids, codes if coded else None,
     )  # fmt: skip
 
 

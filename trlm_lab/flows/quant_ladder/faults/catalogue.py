@@ -29,7 +29,10 @@ def expected_rungs() -> dict[str, str]:
 
 def fault_refusal(name: str, subject: LadderSubject, span: Span) -> str | None:
     """Why a fault cannot stand in these rows, or None. Raises UnknownNameError."""
-    return LADDER_FAULTS[name].refusal(subject, span)
+    fault = LADDER_FAULTS[name]
+    if subject.codes is not None and expected_rungs()[name] in ("parameters", "codes"):
+        return "its scales and codes are an input"
+    return fault.refusal(subject, span)
 
 
 def planted_route(name: str, subject: LadderSubject, span: Span) -> Route:
