@@ -51,8 +51,9 @@ def form_of(name: str, encoding: str, clipping: str) -> Grouped:
     return replace(GROUPED[name], encoding=SCALES[encoding], clipping=CLIPPINGS[clipping])
 
 
-def halves(q: int) -> Array:
+def halves(form: Grouped) -> Array:
     """Rows whose scale is a power of two and whose values lie between two codes."""
+    q = form.q
     steps = np.arange(-q, q, dtype=F32) + F32(0.5)
     row = np.resize(np.concatenate([[F32(q)], steps]), 256)
     exact = np.array([2.0**k for k in (-8, 0, 7)], F32)
@@ -60,9 +61,44 @@ def halves(q: int) -> Array:
     return np.concatenate([row * exact[:, None], near * exact[:, None]])
 
 
-def tiny(q: int) -> Array:
+def quotients(form: Grouped) -> Array:
+    """Values within units in the last place of what lies between two codes of an uneven scale.
+
+    Of a multiplication by the reciprocal many are on the other side.
+    """
+    q, rows = form.q, []
+    for absmax in np.linspace(0.7, 1.9, 24, dtype=F32):
+        words = form.encoding.choose(np.full((1, 1), absmax), q, where="", first_row=0)
+        between = (np.arange(1, q, dtype=F32) - F32(0.5)) * form.encoding.values(words)[0]
+        bits = between.view(np.int32)[:, None] + np.arange(-2, 3, dtype=np.int32)
+        row = np.resize(bits.view(F32), 640)
+        row[:: form.group] = absmax
+        rows.append(row)
+    return np.stack(rows)
+
+
+def ties(form: Grouped) -> Array:
+    """Groups whose error is the same under the scales 1 and 1/2, but for the order of its sum.
+
+    With v = q/2 + e and u = e above 1/4 the errors are (1/2 - e, e) under 1 and (e, 1/2 - e) under
+    1/2, where v is clipped; small values are off by themselves under both.
+    """
+    rng, q, n = np.random.default_rng(form.q), form.q, form.group
+    rows = rng.integers(1 << 23, 1 << 24, (40, n)).astype(F32) * F32(2.0**-31)
+    for row in rows[1:]:
+        places = rng.permutation(n)
+        pairs = places[: n // 4 * 2].reshape(2, -1)
+        e = rng.integers(1 << 16, 1 << 17, n // 4).astype(F32) * F32(2.0**-18)
+        e[0] = 0.5
+        row[pairs[0]], row[pairs[1]] = F32(q / 2) + e, e
+    rows[0] = 0
+    rows[0, :2] = (q + 1) / 2, 0.5
+    return rows
+
+
+def tiny(form: Grouped) -> Array:
     """Subnormals, zeros of both signs, and groups of zeros beside others."""
-    rng = np.random.default_rng(q)
+    rng = np.random.default_rng(form.q)
     subnormal = rng.integers(0, 1 << 23, (4, 200), dtype=np.uint32)
     subnormal[:, ::3] |= np.uint32(1 << 31)
     rows = np.concatenate([subnormal.view(F32), np.zeros((2, 200), F32)])
@@ -73,23 +109,30 @@ def tiny(q: int) -> Array:
     return rows
 
 
-def large(q: int) -> Array:
-    """What the scale just holds: the largest float for bf16 and powers of two where q divides."""
-    rng = np.random.default_rng(q)
-    rows = (rng.random((3, 130), dtype=F32) - F32(0.5)) * F32(65504 * q * 0.6)
-    rows[1, 0], rows[2, 70] = 65504 * q * F32(0.6), -65504 * q * F32(0.6)
+def large(form: Grouped) -> Array:
+    """Scales near the largest binary16."""
+    rng = np.random.default_rng(form.q)
+    reach = F32(65504 * form.q * 0.6)
+    rows = (rng.random((3, 130), dtype=F32) - F32(0.5)) * reach
+    rows[1, 0], rows[2, 70] = reach, -reach
     return rows
 
 
-INPUTS: dict[str, Callable[[int], Array]] = {
-    **{f"{cols} columns": lambda q, cols=cols: spread(9, cols, 12) for cols in TAILS},  # type: ignore[misc]
+def columns(count: int) -> Callable[[Grouped], Array]:
+    return lambda form: spread(9, count, 12)
+
+
+INPUTS: dict[str, Callable[[Grouped], Array]] = {
+    **{f"{cols} columns": columns(cols) for cols in TAILS},
     "halves": halves,
+    "quotients": quotients,
+    "ties": ties,
     "tiny": tiny,
     "large": large,
-    "largest": lambda q: np.array([[LARGEST, -LARGEST, 1.0, LARGEST / 3]], F32),
-    "one": lambda q: np.array([[-3.0]], F32),
-    "nan": lambda q: np.array([[0.0, 1.0], [2.0, np.nan]], F32),
-    "infinite": lambda q: np.full((1, 70), -np.inf, F32),
+    "largest": lambda form: np.array([[LARGEST, -LARGEST, 1.0, LARGEST / 3]], F32),
+    "one": lambda form: np.array([[-3.0]], F32),
+    "nan": lambda form: np.array([[0.0, 1.0], [2.0, np.nan]], F32),
+    "infinite": lambda form: np.full((1, 70), -np.inf, F32),
 }
 
 
@@ -157,7 +200,7 @@ def test_the_bytes_of_the_reference(
     form = form_of(name, encoding, clipping)
     packed = 0
     for what, make in INPUTS.items():
-        rows = make(form.q)
+        rows = make(form)
         want = reference(form, rows)
         if isinstance(want, str):
             with pytest.raises(RuntimeRefusedError):
@@ -168,7 +211,7 @@ def test_the_bytes_of_the_reference(
         values = form.dequantize(*(memoryview(plane) for plane in want), *rows.shape)
         got = served.unpack(form, want, rows.shape)
         assert got.tobytes() == values.tobytes(), what
-    assert packed >= len(TAILS) + 4
+    assert packed >= len(TAILS) + 6
 
 
 def test_what_is_stored_by_nobody(served: Served) -> None:
@@ -217,7 +260,7 @@ def test_the_packer_and_its_errors(
 ) -> None:
     form = form_of(name, encoding, clipping)
     for what, make in INPUTS.items():
-        rows = np.asfortranarray(make(form.q))
+        rows = np.asfortranarray(make(form))
         try:
             got: Any = tuple(bytes(p) for p in packer(form, rows, where="w", first_row=3))
         except (QuantNonFiniteError, QuantOverflowError) as error:
