@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from trlm_lab.base.bits import bits_hex
 from trlm_lab.errors import LadderRowError
-from trlm_lab.flows.quant_ladder.climb import Ladder, activations
+from trlm_lab.flows.quant_ladder.block import activations
+from trlm_lab.flows.quant_ladder.climb import Ladder
 from trlm_lab.flows.quant_ladder.model_use import multiplies
 from trlm_lab.flows.quant_ladder.stored import WORDS
 from trlm_lab.rungs import parameters, rounded, scale_values

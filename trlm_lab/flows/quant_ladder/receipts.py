@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from trlm_lab.flows.quant_ladder.climb import Ladder, activations
+from trlm_lab.flows.quant_ladder.block import activations
+from trlm_lab.flows.quant_ladder.climb import Ladder
 from trlm_lab.flows.quant_ladder.document import rung_map
 from trlm_lab.flows.quant_ladder.model_use import ModelUse
 from trlm_lab.flows.quant_ladder.rung import Rung, little

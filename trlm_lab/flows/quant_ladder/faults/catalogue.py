@@ -8,13 +8,13 @@ from importlib.resources import files
 
 from trlm_lab.base.registry import Registry
 from trlm_lab.errors import FaultNotApplicableError
-from trlm_lab.flows.quant_ladder.faults import engine, packer, reader
+from trlm_lab.flows.quant_ladder.faults import engine, packer, planes, reader
 from trlm_lab.flows.quant_ladder.faults.fault import LadderFault
 from trlm_lab.flows.quant_ladder.route import Route, Span
 from trlm_lab.flows.quant_ladder.subject import LadderSubject
 
 LADDER_FAULTS: Registry[LadderFault] = Registry("ladder fault")
-for room in (packer, reader, engine):
+for room in (packer, planes, reader, engine):
     for entry in room.FAULTS:
         LADDER_FAULTS.register(entry.name, entry)
 

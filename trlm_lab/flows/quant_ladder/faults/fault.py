@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from numpy.typing import NDArray
 
-from trlm_lab.flows.quant_ladder.route import Route, Span
+from trlm_lab.flows.quant_ladder.route import SOUND, Route, Span
 from trlm_lab.flows.quant_ladder.subject import LadderSubject
 
 Array = NDArray[Any]
@@ -16,6 +16,11 @@ Array = NDArray[Any]
 Planter = Callable[[LadderSubject], Route]
 #: Why the fault cannot stand in these rows of a tensor, or None.
 Refusal = Callable[[LadderSubject, Span], str | None]
+
+
+def writing(**steps: Any) -> Planter:
+    """The route with other steps of the packer, whose planes are then read."""
+    return lambda subject: replace(SOUND, writes=True, **steps)
 
 
 def anywhere(subject: LadderSubject, span: Span) -> str | None:

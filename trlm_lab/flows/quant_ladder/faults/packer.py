@@ -1,4 +1,4 @@
-"""Faults of the packer: from the source's words to the bytes of the planes."""
+"""Faults of the packer: from the source's words to the codes."""
 
 from __future__ import annotations
 
@@ -10,26 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trlm_lab.flows.quant_ladder import production
-from trlm_lab.flows.quant_ladder.faults.fault import (
-    LadderFault,
-    Planter,
-    formats,
-    padded,
-    several_rows,
-    with_scales,
-)
-from trlm_lab.flows.quant_ladder.route import SOUND, Span, heads, read_words, semantic_rows
+from trlm_lab.flows.quant_ladder.faults.fault import LadderFault, with_scales, writing
+from trlm_lab.flows.quant_ladder.route import Span, heads, read_words, semantic_rows
 from trlm_lab.flows.quant_ladder.subject import LadderSubject
 from trlm_lab.pack.source import widened
-from trlm_lab.rungs import Storage, pack_rows, scale_values
+from trlm_lab.rungs import Storage, scale_values
 
 Array = NDArray[Any]
-
-_NIBBLES = ("q4_g64", "q5_g64", "q6_g64", "q4_0")
-
-
-def _writing(**steps: Any) -> Planter:
-    return lambda subject: replace(SOUND, writes=True, **steps)
 
 
 def _shifted(subject: LadderSubject, span: Span) -> Array:
@@ -184,154 +171,71 @@ def _unsaturated(subject: LadderSubject, span: Span) -> str | None:
     return None if (np.abs(codes) == subject.stored.storage.q).any() else "no code is the largest"
 
 
-def _nibbles(subject: LadderSubject, codes: Array) -> Array:
-    stored = production.packed_codes(subject, codes)
-    units = stored.reshape(-1, subject.stored.storage.unit_bytes).copy()
-    low = units[:, : 32 if len(units[0]) > 1 else 1]
-    low[:] = low >> np.uint8(4) | low << np.uint8(4)
-    return units.reshape(stored.shape)
-
-
-def swapped_pair(codes: Array) -> Array:
-    """In each row the two neighbours that differ most change places."""
-    out = codes.copy()
-    for row in out:
-        at = int(np.argmax(np.abs(np.diff(row))))
-        row[[at, at + 1]] = row[[at + 1, at]]
-    return out
-
-
-def _codes(subject: LadderSubject, codes: Array) -> Array:
-    return production.packed_codes(subject, swapped_pair(codes))
-
-
-def _tail(subject: LadderSubject, codes: Array) -> Array:
-    storage = subject.stored.storage
-    full = np.ones((len(codes), storage.padded(codes.shape[1])), np.int64)
-    full[:, : codes.shape[1]] = codes
-    return pack_rows(full, storage)
-
-
-def far_rows(stored: Array) -> Array:
-    """Rows one byte farther from each other than declared."""
-    rows, width = stored.shape
-    flat = np.zeros(rows * (width + 1), np.uint8)
-    flat.reshape(rows, width + 1)[:, :width] = stored
-    return flat[: rows * width].reshape(rows, width)
-
-
-def _stride(subject: LadderSubject, codes: Array) -> Array:
-    return far_rows(production.packed_codes(subject, codes))
-
-
-def _reversed(subject: LadderSubject, codes: Array) -> Array:
-    stored = production.packed_codes(subject, codes)
-    size = subject.stored.storage.bits // 8
-    return np.ascontiguousarray(stored.reshape(-1, size)[:, ::-1]).reshape(stored.shape)
-
-
-def _top_lost(subject: LadderSubject, codes: Array) -> Array:
-    stored = production.packed_codes(subject, codes)
-    units = stored.reshape(-1, subject.stored.storage.unit_bytes).copy()
-    units[:, 32:] = 0
-    return units.reshape(stored.shape)
-
-
 FAULTS = (
     LadderFault(
-        "source_words_shifted", "the source is read one element off", _writing(read=_shifted)
+        "source_words_shifted", "the source is read one element off", writing(read=_shifted)
     ),
     LadderFault(
         "bf16_source_read_as_f16",
         "bfloat16 words of the source are taken for binary16",
-        _writing(semantic=_read_as("F16")),
+        writing(semantic=_read_as("F16")),
         _source_is("BF16"),
     ),
     LadderFault(
         "f16_source_read_as_bf16",
         "binary16 words of the source are taken for bfloat16",
-        _writing(semantic=_read_as("BF16")),
+        writing(semantic=_read_as("BF16")),
         _source_is("F16"),
     ),
     LadderFault(
         "rows_not_permuted",
         "rows of queries or keys stay in the source's order",
-        _writing(semantic=_not_permuted),
+        writing(semantic=_not_permuted),
         _rotary,
     ),
     LadderFault(
         "matrix_not_transposed",
         "a square matrix is packed as its source stores it",
-        _writing(semantic=_not_transposed),
+        writing(semantic=_not_transposed),
         _square,
     ),
     LadderFault(
         "rounded_through_f16",
         "weights pass through binary16 before they are quantized",
-        _writing(semantic=_through_f16),
+        writing(semantic=_through_f16),
         _not_f16,
     ),
     LadderFault(
         "scale_dtype",
         "scales are written in another type than declared",
-        _writing(scales=_other_scales),
+        writing(scales=_other_scales),
         with_scales,
     ),
     LadderFault(
         "scale_truncated",
         "scales are one step too small",
-        _writing(scales=_truncated),
+        writing(scales=_truncated),
         with_scales,
     ),
     LadderFault(
         "scale_of_next_group",
         "each group has the scale of its neighbour",
-        _writing(scales=_next_group),
+        writing(scales=_next_group),
         _one_scale,
     ),
     LadderFault(
         "halves_away_from_zero",
         "halves are rounded away from zero",
-        _writing(quantize=_away),
+        writing(quantize=_away),
         _no_halves,
     ),
     LadderFault(
-        "zero_point", "codes are one too large", _writing(quantize=_off_by_one), with_scales
+        "zero_point", "codes are one too large", writing(quantize=_off_by_one), with_scales
     ),
     LadderFault(
         "saturated_early",
         "codes saturate one below the largest",
-        _writing(quantize=_early),
+        writing(quantize=_early),
         _unsaturated,
-    ),
-    LadderFault(
-        "nibbles_swapped",
-        "the two nibbles of each byte change places",
-        _writing(pack=_nibbles),
-        formats(*_NIBBLES),
-    ),
-    LadderFault(
-        "codes_swapped",
-        "in each row two neighbouring codes change places",
-        _writing(pack=_codes),
-    ),
-    LadderFault("tail_not_zero", "padding columns hold the code 1", _writing(pack=_tail), padded),
-    LadderFault(
-        "row_stride",
-        "rows are written one byte farther apart than declared",
-        _writing(pack=_stride),
-        several_rows,
-    ),
-    LadderFault(
-        "bytes_reversed",
-        "words are written with the high byte first",
-        _writing(pack=_reversed),
-        formats("f32", "f16", "bf16"),
-    ),
-    LadderFault(
-        "top_bits_lost",
-        "the plane of the top bits is left zero",
-        _writing(pack=_top_lost),
-        formats("q5_g64", "q6_g64"),
     ),
 )

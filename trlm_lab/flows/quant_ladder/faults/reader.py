@@ -20,7 +20,7 @@ from trlm_lab.flows.quant_ladder.faults.fault import (
     several_rows,
     with_scales,
 )
-from trlm_lab.flows.quant_ladder.faults.packer import far_rows, swapped_pair
+from trlm_lab.flows.quant_ladder.faults.planes import far_rows, swapped_pair
 from trlm_lab.flows.quant_ladder.route import SOUND, Span, lanes_product
 from trlm_lab.flows.quant_ladder.subject import LadderSubject
 from trlm_lab.rungs import scale_values
