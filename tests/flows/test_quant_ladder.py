@@ -50,6 +50,7 @@ from trlm_lab.flows.verification import verify_directory
 from trlm_lab.pack import pack_snapshot
 from trlm_lab.receipts import ReceiptStore
 from trlm_lab.rungs import RUNGS
+from trlm_lab.testing.container_sealing import sealed
 
 pytestmark = pytest.mark.xdist_group("flows")
 
@@ -186,35 +187,60 @@ def test_a_residual_is_in_the_operator(quant: str, tmp_path: Path, readers: Read
         open_ladder(root, config, path, f"{DOWN}.residual")
 
 
+@pytest.mark.parametrize("quant", ["q4_g64", "q6_g64-e8m0", "slm1:q4_0"])
 def test_a_file_with_other_bytes_is_named_by_what_they_are(
-    tmp_path: Path, readers: Readers
+    quant: str, tmp_path: Path, readers: Readers
 ) -> None:
-    """No step is replaced here: the planes of the file are others."""
+    """No step is replaced: a whole file, sealed anew, that a packer with the fault had written.
+
+    Engines may refuse it; the ladder still names the rung.
+    """
+    config = ladder_config()
+    root = source(tmp_path / "source", config)
+    held = open_ladder(root, config, packed(root, config, quant, tmp_path / "m.slm"), DOWN)
+    refused = set()
+    for fault in LADDER_FAULTS:
+        rung = expected_rungs()[fault]
+        why = fault_refusal(fault, held, (0, held.rows))
+        if why or rung not in ("parameters", "codes", "packed"):
+            continue
+        path = tmp_path / f"{fault}.slm"
+        path.write_bytes(sealed(_rewritten(held, fault)))
+        ladder = climb(open_ladder(root, config, path, DOWN), source=False, readers=readers)
+        assert ladder.named == rung, fault
+        if ladder.upper.refused:
+            refused.add(fault)
+            assert ladder.rung("token").outcome is Outcome.NOT_SUPPORTED
+            assert ladder_document(ladder)["consequences"] == {"refused": ladder.upper.refused}
+    assert ("zero_point" in refused) == (quant != "slm1:q4_0")
+
+
+def test_a_ladder_of_a_refused_file_is_a_sound_receipt(tmp_path: Path, readers: Readers) -> None:
     held = subject(tmp_path, "q4_g64")
-    for fault, rung in (
-        ("nibbles_swapped", "packed"),
-        ("zero_point", "codes"),
-        ("saturated_early", "codes"),
-        ("halves_away_from_zero", "codes"),
-        ("scale_dtype", "parameters"),
-        ("row_stride", "packed"),
-        ("tail_not_zero", "packed"),
-    ):
-        wrong = _rewritten(held, fault)
-        assert climb(wrong, source=False, readers=readers).named == rung, fault
-        row = climb(wrong, 3, source=False, readers=readers)
-        assert row.named == rung, fault
+    path = tmp_path / "bad.slm"
+    path.write_bytes(sealed(_rewritten(held, "zero_point")))
+    bad = open_ladder(held.root, held.source_config, path, DOWN)
+    ladder = climb(bad, 3, readers=readers)
+    assert (ladder.named, ladder.rung("operator").outcome) == ("codes", Outcome.WRONG)
+    assert element_rows(ladder, 2)[-1]["rung"] == "kernel_dot"
+    record_ladder(tmp_path / "store", ladder)
+    assert verify_directory(tmp_path / "store").sound
 
 
-def _rewritten(held: LadderSubject, fault: str) -> LadderSubject:
-    """The subject over the planes that a packer with the fault would have left."""
+def _rewritten(held: LadderSubject, fault: str) -> bytes:
+    """The artifact with the planes that a packer with the fault would have left."""
     span = (0, held.rows)
     route = planted_route(fault, held, span)
     rows = SOUND.semantic(held, span, SOUND.read(held, span))
     words = route.scales(held, rows)
-    data = route.pack(held, route.quantize(held, rows, words)).tobytes()
-    planes = {"data": memoryview(data), "scales": memoryview(held.stored.scale_bytes(words))}
-    return replace(held, stored=replace(held.stored, **planes))
+    data, stored = bytearray(held.artifact.read_bytes()), held.stored
+    planes = (
+        (stored.data_at, route.pack(held, route.quantize(held, rows, words)).tobytes()),
+        (stored.scales_at, stored.scale_bytes(words)),
+    )
+    for at, plane in planes:
+        data[at : at + len(plane)] = plane
+    return bytes(data)
 
 
 def test_codes_of_a_calibrated_quantizer_are_an_input(tmp_path: Path, readers: Readers) -> None:

@@ -68,6 +68,8 @@ def _chain(dossier: Dossier, node_id: str) -> list[str]:
 
 def _outcome(value: dict[str, Any]) -> Outcome:
     """By the hashes: a claim of a part of the rung has only its count."""
+    if value["unreached"]:
+        return Outcome.NOT_SUPPORTED
     for claim in value["claims"].values():
         whole = not claim["part"]
         if claim["refused"] or claim["differing"]:
@@ -81,7 +83,7 @@ def _check_array(dossier: Dossier, node_id: str, value: dict[str, Any]) -> None:
     """The array that is kept is the first claim."""
     if "claim" not in value:
         return
-    first = next(iter(value["claims"].values()))
+    first = value["claims"][value["first_claim"]]
     said = value["follows"] if first["refused"] or first["part"] else first["sha256"]
     digest = hashlib.sha256(value["claim"]["data"]).hexdigest()
     if not first["part"] and digest != said:

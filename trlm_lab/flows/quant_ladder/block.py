@@ -81,7 +81,8 @@ class Block:
             self._scalar(x, weights.flow), exact=_rows_first(scalar_dot(x, semantic.flow))
         )
         yield self._kernels(x, packed.flow, words.flow, weights.flow)
-        yield replace(self._operator(weights.flow), exact=self._operated(semantic.flow))
+        exact = None if self.upper.refused else self._operated(semantic.flow)
+        yield replace(self._operator(weights.flow), exact=exact)
 
     def _source(self) -> Step:
         got = claimed("packer", lambda: own.as_words(self.route.read(self.subject, self.span)))
@@ -185,6 +186,10 @@ class Block:
         return [claimed(rust.name, partial(say, rust), part) for rust in served]
 
     def _operator(self, weights: Array) -> Step:
+        if self.upper.refused:
+            nothing = np.zeros((0, 0), np.float32)
+            claim = Claim(self.upper.engine, None, self.upper.refused)
+            return Step("operator", (claim,), nothing)
         upper, subject = self.upper, self.subject
         tokens = upper.case.token_ids
         held = Claim(upper.engine, output_rows(subject, upper.seen, tokens, self.span))
@@ -198,7 +203,7 @@ class Block:
 
 def activations(subject: LadderSubject, upper: Upper) -> Array:
     """What the operator multiplies with, or a seeded probe where there is no product; (T, C)."""
-    if multiplies(subject):
+    if multiplies(subject) and not upper.refused:
         return upper.seen[ModelUse.of(subject).inputs]
     return own.probe(subject.name, subject.cols)
 
@@ -224,6 +229,8 @@ def _wide(codes: Array, like: Array) -> Array:
 
 def whole_steps(subject: LadderSubject, route: Route, upper: Upper) -> Iterator[Step]:
     """The rungs of the whole model: layer, logits, token."""
+    if upper.refused:
+        return
     layer = ModelUse.of(subject).layer
     for name, checkpoint in (("layer", layer), ("logits", "logits")):
         claim, source = Claim(upper.engine, upper.seen[checkpoint]), upper.source.get(checkpoint)

@@ -100,7 +100,10 @@ def climb(
             rungs[name].checked_by = "an input: the codes of a calibrated quantizer"
     for name in ("layer", "logits"):
         rungs[name].unchecked = upper.alone
-    if is_lookup(subject) and not rungs["operator"].elements:
+    if upper.refused:
+        for name in ("layer", "logits", "token"):
+            rungs[name].unreached = "no engine runs the artifact"
+    if is_lookup(subject) and not upper.refused and not rungs["operator"].elements:
         rungs["operator"].note = "no token of the case looks up one of these rows"
     return Ladder(subject, span, tuple(rungs.values()), upper, readers.missing)
 

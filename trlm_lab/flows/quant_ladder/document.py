@@ -33,12 +33,14 @@ def _row(rung: Rung) -> Row:
         "said by": ", ".join(rung.differing),
         "checked by": rung.checked_by,
         "from the source": f"{cost.relative:.2e}" if cost else "",
-        "first difference": said or refused or rung.note or rung.unchecked,
+        "first difference": said or refused or rung.note or rung.unreached or rung.unchecked,
     }
 
 
 def consequences(ladder: Ladder) -> Row:
     """What the artifact's weights do to the choice of a token, beside the source's own."""
+    if ladder.upper.refused:
+        return {"refused": ladder.upper.refused}
     seen, before = ladder.upper.seen["logits"], ladder.upper.source.get("logits")
     token = int(seen[-1].argmax())
     if before is None:
@@ -96,10 +98,13 @@ def rung_map(rung: Rung) -> Row:
         "outcome": rung.outcome.value,
         "values": rung.elements,
         "claims": claims,
+        # Whose values the next rung starts from, unless they were refused.
+        "first_claim": next(iter(claims), ""),
         "follows": rung.checked,
         "checked_by": rung.checked_by,
         "first": rung.first,
         "note": rung.note,
         "unchecked": rung.unchecked,
+        "unreached": rung.unreached,
         "from_source": cost and {"largest": cost.largest, "relative": cost.relative},
     }

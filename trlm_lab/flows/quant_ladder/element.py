@@ -156,5 +156,6 @@ def _used(ladder: Ladder, column: int) -> list[tuple[str, str, str]]:
         cost = ladder.rung(name).cost
         if cost:
             rows.append((name, "largest distance from the source's", f"{cost.largest!r}"))
-    rows.append(("token", "chosen", str(int(_kept(ladder, "token")[0]))))
+    if not ladder.upper.refused:
+        rows.append(("token", "chosen", str(int(_kept(ladder, "token")[0]))))
     return rows

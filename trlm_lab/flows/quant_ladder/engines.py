@@ -20,7 +20,16 @@ from trlm_lab.backends.reference import Plant, ReferenceRunner
 from trlm_lab.backends.wasm_wasmtime import WasmtimeRunner
 from trlm_lab.base.interfaces import Runner, Subject
 from trlm_lab.base.records import Case
-from trlm_lab.errors import UnsupportedModelError
+from trlm_lab.errors import (
+    QuantCodeError,
+    QuantNonFiniteError,
+    QuantPaddingError,
+    QuantScaleError,
+    RuntimeRefusedError,
+    Slm1Error,
+    SlmError,
+    UnsupportedModelError,
+)
 from trlm_lab.flows.quant_ladder.model_use import ModelUse, Seen, Vectors, multiplies, names_beside
 from trlm_lab.flows.quant_ladder.subject import LadderSubject
 from trlm_lab.ops.matmul import matmul
@@ -39,6 +48,7 @@ class Upper:
 
     `alone` says why there is no second engine, where there is none. `lanes` is what the vectorised
     engine of the same packed bytes saw, where the operator is a plain product; empty elsewhere.
+    `refused` is why no engine runs the artifact; nothing was seen then.
     """
 
     case: Case
@@ -49,13 +59,35 @@ class Upper:
     beside: Vectors = field(default_factory=dict)
     alone: str = ""
     lanes: Seen = field(default_factory=dict)
+    refused: str = ""
+
+
+#: What a reader says of stored values that no writer produces.
+UNSOUND = (
+    QuantCodeError,
+    QuantNonFiniteError,
+    QuantPaddingError,
+    QuantScaleError,
+    RuntimeRefusedError,
+    Slm1Error,
+    SlmError,
+)
 
 
 def run_upper(subject: LadderSubject, route: Route, case: Case, *, source: bool = True) -> Upper:
     """Run the case three times: an engine, the reference after it, the source's own weights."""
-    use = ModelUse.of(subject)
-    names = {use.operator, use.inputs, use.layer, "logits", TOPK}
     runner, alone = _engine(route)
+    try:
+        return _run(subject, route, case, (runner, alone), source=source)
+    except UNSOUND as error:
+        return Upper(case, runner.name, {}, {}, refused=f"{error.code}: {error.detail}")
+
+
+def _run(
+    subject: LadderSubject, route: Route, case: Case, engine: tuple[Runner, str], *, source: bool
+) -> Upper:
+    use, (runner, alone) = ModelUse.of(subject), engine
+    names = {use.operator, use.inputs, use.layer, "logits", TOPK}
     seen = _watched(runner, Subject(artifact=subject.artifact), case, names)
     follows = _following(subject, case, seen, use)
     before = {}

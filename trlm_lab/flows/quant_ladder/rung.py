@@ -105,6 +105,7 @@ class Rung:
     kept: Array | None = None
     note: str = ""
     unchecked: str = ""
+    unreached: str = ""
     cost: Cost | None = None
     #: Who spoke of a part of the rung only.
     partial: set[str] = field(default_factory=set)
@@ -118,7 +119,12 @@ class Rung:
 
     @property
     def outcome(self) -> Outcome:
-        """WRONG where a claim differs or was refused; INFRA where nobody could check it."""
+        """WRONG where a claim differs or was refused; INFRA where nobody could check it.
+
+        NOT_SUPPORTED where a rung below kept everybody from it.
+        """
+        if self.unreached:
+            return Outcome.NOT_SUPPORTED
         if any(self.differing.values()) or self.refused:
             return Outcome.WRONG
         return Outcome.INFRA if self.unchecked else Outcome.MATCH
