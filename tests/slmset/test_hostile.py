@@ -160,6 +160,8 @@ def test_files_of_another_length(copied: Copied) -> None:
     refused(root, SlmsetFileError)
     shard.write_bytes(whole + b"\0")
     assert [f["code"] for f in check_set(root)] == ["SLMSET_FILE"]
+    # Every piece has its hash, and yet this is no set.
+    refused(root, SlmsetFileError)
     shard.write_bytes(whole)
     front = root / "front.bin"
     for data in (front.read_bytes()[:-1], front.read_bytes() + b"\0"):
