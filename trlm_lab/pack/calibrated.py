@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from trlm_lab.quant.error_compensating import ErrorCompensating
 from trlm_lab.quant.grouped import Grouped
 
 
+@runtime_checkable
 class Algorithm(Protocol):
     """A calibrated quantizer with its parameters."""
 
