@@ -217,12 +217,12 @@ def test_the_bytes_of_the_reference(
 def test_what_is_stored_by_nobody(served: Served) -> None:
     form = GROUPED["q4_g64"]
     codes, scales = form.quantize(np.ones((2, 100), F32))
-    # The lowest code, and one behind the last column.
-    for at, value in ((0, 0x88), (63, 0x17)):
+    for at, value, rule in ((0, 0x88, "CODE"), (63, 0x17, "PADDING")):
         bad = bytearray(codes)
         bad[at] = value
-        with pytest.raises(RuntimeRefusedError):
+        with pytest.raises(RuntimeRefusedError) as caught:
             served.unpack(form, (bytes(bad), scales), (2, 100))
+        assert caught.value.facts["error_name"] == rule
     with pytest.raises(RuntimeRefusedError) as caught:
         served.unpack(form, (codes, bytes(len(scales))), (2, 100))
     assert caught.value.facts["error_name"] == "SCALE"

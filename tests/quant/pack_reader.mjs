@@ -51,7 +51,8 @@ function decode({ codes, scales, cols }, { bits, group, unit }, encoding) {
   const values = [];
   for (let c = 0; c < (plane.length / unit) * 64; c += 1) {
     const code = codeAt(plane.subarray(Math.floor(c / 64) * unit), c % 64, bits);
-    if (code < -q || (c >= cols && code !== 0)) return "CODE";
+    if (code < -q) return "CODE";
+    if (c >= cols && code !== 0) return "PADDING";
     if (c >= cols) continue;
     const scale = scaleAt(words, Math.floor(c / group), encoding, q);
     if (scale === null || (scale === 0 && code !== 0)) return "SCALE";

@@ -66,7 +66,7 @@ def malformed(name: str, encoding: str) -> list[dict[str, Any]]:
              "bf16": (0x8000, 0xBF80, 1, 0x7F, 0x7F80, 0x7FC0),
              "e8m0": (255, 254)}[encoding]  # fmt: skip
     cases = []
-    spoilt = [("lowest code", 2, -form.q - 1, one, "CODE"), ("padding", 40, 1, one, "CODE"),
+    spoilt = [("lowest code", 2, -form.q - 1, one, "CODE"), ("padding", 40, 1, one, "PADDING"),
               ("scale 0 over a code", 2, 1, 0, "SCALE")]  # fmt: skip
     spoilt += [(f"scale word {word:#x}", 2, 0, word, "SCALE") for word in words]
     for what, place, code, word, rule in spoilt:
