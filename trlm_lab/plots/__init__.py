@@ -1,6 +1,7 @@
 """Figures: each function draws records that others computed, and returns figure and table."""
 
 from trlm_lab.plots.attention import attention_maps
+from trlm_lab.plots.container import byte_treemap, flipped_bits
 from trlm_lab.plots.depth import error_by_depth
 from trlm_lab.plots.exactness import exactness_matrix
 from trlm_lab.plots.floor import noise_floor
@@ -25,10 +26,12 @@ __all__ = [
     "attention_maps",
     "bits_against",
     "bits_against_kl",
+    "byte_treemap",
     "element_waterfall",
     "error_by_depth",
     "error_maps",
     "exactness_matrix",
+    "flipped_bits",
     "ladder_walk",
     "layer_operator_heatmap",
     "layer_pictures",
