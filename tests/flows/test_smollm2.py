@@ -1,4 +1,4 @@
-"""The real model: every engine of the exact profile, both artifacts, every case and checkpoint."""
+"""The real model: engines of an exact profile, their artifacts, every case and checkpoint."""
 
 from collections.abc import Callable
 
@@ -24,6 +24,12 @@ def reference(smollm2_artifacts: dict[str, Packed]) -> dict[str, TraceRecord]:
     return {quant: digests("reference", packed) for quant, packed in smollm2_artifacts.items()}
 
 
+@pytest.fixture(scope="session")
+def lanes(smollm2_artifacts: dict[str, Packed]) -> TraceRecord:
+    """The same of `lanes16-f32-v1`, on the quantized artifact."""
+    return digests("reference:lanes16-f32-v1", smollm2_artifacts["q8_r128"])
+
+
 def digests(engine: str, packed: Packed) -> TraceRecord:
     """Digests of every array of every judged case."""
     suite = load_suite("demo-judged")
@@ -44,5 +50,18 @@ def test_every_engine_has_the_bits_of_the_reference_at_every_checkpoint(
     require(runner(name))
     records = {"reference": reference[quant], name: digests(name, smollm2_artifacts[quant])}
     table = exact_equality(records)
+    assert table.partings() == []
+    assert [row["equal"] for row in table.counts()] == [ARRAYS * 8] * 2
+
+
+@pytest.mark.parametrize("name", ["native-simd", "wasm-simd@wasmtime"])
+def test_so_have_those_of_the_lanes(
+    smollm2_artifacts: dict[str, Packed],
+    lanes: TraceRecord,
+    require: Callable[[Runner], None],
+    name: str,
+) -> None:
+    require(runner(name))
+    table = exact_equality({"reference": lanes, name: digests(name, smollm2_artifacts["q8_r128"])})
     assert table.partings() == []
     assert [row["equal"] for row in table.counts()] == [ARRAYS * 8] * 2

@@ -16,7 +16,7 @@ from tests.flows.conftest import SmallRun
 from trlm_lab.base.interfaces import Runner
 from trlm_lab.base.records import Outcome
 from trlm_lab.flows.conformance import NOTEBOOK_NAMES, conform
-from trlm_lab.flows.engines import EXACT_ENGINES, runner
+from trlm_lab.flows.engines import EXACT_PROFILES, runner
 from trlm_lab.flows.planning import run_plan
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.verification import verify_directory
@@ -25,18 +25,20 @@ from trlm_lab.receipts import ReceiptStore, walk
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("flows")]
 
 
-@pytest.mark.parametrize("name", EXACT_ENGINES)
+@pytest.mark.parametrize("name", EXACT_PROFILES)
 def test_every_exact_engine_ran(
     small_run: SmallRun, require: Callable[[Runner], None], name: str
 ) -> None:
     require(runner(name))
     assert name in small_run.plan.exact
-    rows = [c for c in small_run.done.claims if c.engine == name and "same bits" in c.claim]
+    claim = f"same bits in {EXACT_PROFILES[name]}"
+    rows = [c for c in small_run.done.claims if (c.engine, c.claim) == (name, claim)]
     expected = [("f32", Outcome.MATCH), ("q8_r128", Outcome.MATCH)]
-    # The first engine is the one that the others are held to.
-    assert [(c.artifact, c.outcome) for c in rows] == (
-        [] if name == small_run.plan.exact[0] else expected
-    )
+    # The first engine of a profile is the one that its others are held to, and is judged.
+    first = name in small_run.plan.stored
+    assert [(c.artifact, c.outcome) for c in rows] == ([] if first else expected)
+    within = [c for c in small_run.done.claims if c.engine == name and "frozen limit" in c.claim]
+    assert bool(within) is first
 
 
 def test_every_claim_holds(small_run: SmallRun) -> None:

@@ -87,7 +87,7 @@ def test_rows_that_are_no_checkpoint_are_left_out() -> None:
 def test_ulp_histogram_and_exactness() -> None:
     drawn = plots.ulp_histogram({"f32": [("0", 3), ("1", 1)], "q8": [("0", 4), ("1", 0)]})
     assert sum(r["count"] for r in drawn.table) == 8
-    rows = [{"engine": "e", "artifact": "f32", "equal": 3, "total": 4}]
+    rows = [{"engine": "e", "profile": "p", "artifact": "f32", "equal": 3, "total": 4}]
     shown = plots.exactness_matrix(rows)
     assert "3 of 4" in [t.get_text() for t in shown.figure.axes[0].texts]
 
@@ -118,7 +118,7 @@ def test_every_figure_says_in_words_what_it_shows() -> None:
     page = drawn._repr_html_()
     assert f'alt="{drawn.reading}"' in page
     assert "19 of 57 cells" in plots.layer_operator_heatmap(comparison(wrong_from=2)).reading
-    rows = [{"engine": "e", "artifact": "f32", "equal": 3, "total": 4}]
+    rows = [{"engine": "e", "profile": "p", "artifact": "f32", "equal": 3, "total": 4}]
     assert "e differs on f32 in 1 of 4" in plots.exactness_matrix(rows).reading
 
 

@@ -171,6 +171,7 @@ def _comparison(graph: EvidenceGraph, node_id: str, _: Sequence[str]) -> list[Cl
 def _same_bits(graph: EvidenceGraph, node_id: str) -> list[Claim]:
     table, label = graph.exact_table(node_id), graph.node(node_id).metadata["artifact"]
     first, total = table.engines[0], len(table.rows)
+    profile = graph.trace(graph.node(node_id).children[0]).engine.profile
     rows = []
     # The first engine is what the others are held to; it makes no claim of its own here.
     for count in table.counts()[1:]:
@@ -179,7 +180,7 @@ def _same_bits(graph: EvidenceGraph, node_id: str) -> list[Claim]:
         if equal < total:
             detail += f"; first parting: {table.first_parting(engine)}"
         rows.append(
-            Claim("C7 layers", "same bits in scalar-f32-v1", engine, label,
+            Claim("C7 layers", f"same bits in {profile}", engine, label,
                   _match(equal == total), detail, node_id)
         )  # fmt: skip
     return rows

@@ -96,7 +96,7 @@ def _conform(run: Run) -> Conformance:
 
 def drop_strangers(ws: Workspace, plan: RunPlan) -> None:
     """Remove stored traces of engines that an earlier plan had; this receipt speaks of none."""
-    wanted = ("torch", plan.exact[0], *plan.bounded)
+    wanted = ("torch", *plan.stored)
     names = {
         f"{trace_name(engine, label, load_suite(suite).name)}.zarr"
         for engine in wanted

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from trlm_lab.base.interfaces import Runner
 from trlm_lab.base.registry import Registry
 
 SCALAR, LANES = "scalar-f32-v1", "lanes16-f32-v1"
-#: Engines of the profile `scalar-f32-v1`: their checkpoints must have the same bits.
-EXACT_ENGINES = ("reference", "native-scalar", "wasm-scalar@wasmtime", "wasm-scalar@chromium")
+#: Engines of an exact profile: within it their checkpoints must have the same bits.
+EXACT_PROFILES = {
+    "reference": SCALAR,
+    "native-scalar": SCALAR,
+    "wasm-scalar@wasmtime": SCALAR,
+    "wasm-scalar@chromium": SCALAR,
+    "reference:lanes16-f32-v1": LANES,
+    "native-simd": LANES,
+    "wasm-simd@wasmtime": LANES,
+    "wasm-simd@chromium": LANES,
+}
+#: Those of `scalar-f32-v1`.
+EXACT_ENGINES = tuple(name for name, profile in EXACT_PROFILES.items() if profile == SCALAR)
+
+
+def by_profile(engines: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Engines by their exact profile, both in the order given; "" has those that have none."""
+    found: dict[str, tuple[str, ...]] = {}
+    for engine in engines:
+        profile = EXACT_PROFILES.get(engine, "")
+        found[profile] = (*found.get(profile, ()), engine)
+    return found
 
 
 def _reference(profile: str = SCALAR) -> Runner:

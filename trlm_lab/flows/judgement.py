@@ -71,6 +71,8 @@ def _compare(candidate: Ran, limits: Calibrated, third: Conditioning) -> dict[st
 class Exactness:
     """Digests of the engines of one exact profile side by side, and the node that says so."""
 
+    artifact: str
+    profile: str
     table: ExactTable
     node: str
 
@@ -93,9 +95,10 @@ class Exactness:
         """`case array` of the first difference in ladder order, or empty."""
         return self.table.first_parting(engine)
 
-    def rows(self, artifact: str) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
         """Rows for the table and the figure."""
-        return [{"artifact": artifact, **row} for row in self.table.counts()]
+        named = {"artifact": self.artifact, "profile": self.profile}
+        return [{**named, **row} for row in self.table.counts()]
 
 
 def _say_partings(ws: Workspace, table: ExactTable, runs: dict[str, Ran]) -> None:
@@ -126,4 +129,4 @@ def exactness(ws: Workspace, label: str, runs: list[Ran]) -> Exactness:
         },
         [ran.node for ran in runs],
     )
-    return Exactness(table, node)
+    return Exactness(label, runs[0].record.engine.profile, table, node)

@@ -11,6 +11,7 @@ from trlm_lab.base import strict_json
 from trlm_lab.base.blobs import write_atomically
 from trlm_lab.cases import is_case_file
 from trlm_lab.errors import NoRunError, TrlmError
+from trlm_lab.flows.engines import by_profile
 
 PLAN_FILE = "plan.json"
 #: Sources that are named by a path.
@@ -22,7 +23,8 @@ _LARGEST = 1 << 20
 class RunPlan:
     """Source, suites, artifacts and engines of a run; `fault` is `NAME@LAYER` or empty.
 
-    `exact` engines run every judged case on every artifact and must agree in every bit;
+    `exact` engines run every judged case on every artifact, and those of one profile must agree in
+    every bit;
     `bounded` engines are judged against the oracle's frozen limit alone. `absent` are
     `name: how to get it` of engines that were not found. `judged_digest` and `calibration_digest`
     are the content ids of the two suites, which may be files of the user's. `resolutions`,
@@ -50,6 +52,17 @@ class RunPlan:
     licence_decision: str = ""
     tree_profile: str = ""
     secret_exceptions: str = ""
+
+    @property
+    def exact_groups(self) -> dict[str, tuple[str, ...]]:
+        """The exact engines by profile."""
+        return by_profile(self.exact)
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """The engines whose arrays are stored and judged against the oracle: of each profile the
+        first exact one, the others having its digests, and every bounded one."""
+        return (*(group[0] for group in self.exact_groups.values()), *self.bounded)
 
     def to_map(self) -> dict[str, Any]:
         """JSON-ready map."""

@@ -7,12 +7,15 @@ from pathlib import Path
 from trlm_lab.acquire import parse_source
 from trlm_lab.cases import is_case_file
 from trlm_lab.errors import UnknownNameError
-from trlm_lab.flows.engines import ENGINES, EXACT_ENGINES, runner
+from trlm_lab.flows.engines import ENGINES, EXACT_PROFILES, runner
 from trlm_lab.flows.plan import LOCAL_SCHEMES, RunPlan
 from trlm_lab.pack import PROFILES
 
 #: The order in which an exact engine is chosen to have its arrays stored.
 _PREFERRED = ("native-scalar", "reference", "wasm-scalar@wasmtime", "wasm-scalar@chromium")
+_PREFERRED_LANES = (
+    "native-simd", "reference:lanes16-f32-v1", "wasm-simd@wasmtime", "wasm-simd@chromium",
+)  # fmt: skip
 DEMO_FAULT = "rope_pairing@15"
 
 
@@ -83,7 +86,7 @@ def _suite(cases: str) -> str:
 
 def _engines(backends: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     if backends == "all":
-        exact, absent = found(_PREFERRED)
+        exact, absent = found((*_PREFERRED, *_PREFERRED_LANES))
         return exact, (), absent
     names = [name.strip() for name in backends.split(",") if name.strip()]
     for name in names:
@@ -91,7 +94,7 @@ def _engines(backends: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str
             raise UnknownNameError(
                 where="--backends", kind="engine", name=name, known=", ".join(ENGINES)
             )
-    exact = tuple(n for n in _PREFERRED if n in names)
-    bounded = tuple(n for n in names if n not in EXACT_ENGINES)
+    exact = tuple(n for n in (*_PREFERRED, *_PREFERRED_LANES) if n in names)
+    bounded = tuple(n for n in names if n not in EXACT_PROFILES)
     # The reference engine is always there to be the stored one.
     return exact or ("reference",), bounded, ()

@@ -10,7 +10,7 @@ from trlm_lab.flows.bit_fields import mismatch_bits, steps_apart
 from trlm_lab.receipts import walk
 
 if TYPE_CHECKING:
-    from trlm_lab.flows.judgement import Judged
+    from trlm_lab.flows.judgement import Exactness, Judged
     from trlm_lab.flows.promotion import Claim
     from trlm_lab.flows.run import Run
 
@@ -25,7 +25,7 @@ LEVELS = {
 
 def summary_lines(run: Run) -> list[str]:
     """The run in a few sentences, each computed from its records."""
-    lines = [_exact_line(label, run) for label in run.exactness]
+    lines = [_exact_line(exact) for exact in run.exactness.values()]
     lines += [_bound_line(*key, judged) for key, judged in run.judged.items()]
     if run.planted is not None:
         answer = "was named" if run.planted.named else "was NOT named"
@@ -35,14 +35,13 @@ def summary_lines(run: Run) -> list[str]:
     return lines
 
 
-def _exact_line(label: str, run: Run) -> str:
-    exact = run.exactness[label]
+def _exact_line(exact: Exactness) -> str:
     parted = [e for e, n in exact.equal.items() if n != exact.total]
     if parted:
-        return f"On {label} {', '.join(parted)} parted from {exact.engines[0]}."
+        return f"On {exact.artifact} {', '.join(parted)} parted from {exact.engines[0]}."
     return (
-        f"On {label} {len(exact.engines)} engines computed the same bits in all "
-        f"{exact.total:,} arrays."
+        f"On {exact.artifact} {len(exact.engines)} engines computed the same bits of "
+        f"{exact.profile} in all {exact.total:,} arrays."
     )
 
 

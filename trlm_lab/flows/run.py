@@ -138,8 +138,8 @@ class Run(RunInputs):
     def attempts(self) -> list[Ran | Failed]:
         """Every engine on every artifact, finished or failed."""
         _ = self.limits  # frozen before any judged case runs
-        # One engine's arrays are stored and compared; the others of its profile are held to the
-        # same digests. Slow engines start first, so that the last to end is a short one.
+        # One engine's arrays are stored and compared, those of the others of its profile are held
+        # to the same digests. Slow engines start first, so that the last to end is a short one.
         tasks = [
             Task(
                 engine,
@@ -147,7 +147,7 @@ class Run(RunInputs):
                 runner(engine),
                 self.subject(engine, label),
                 self.judged_suite,
-                keep=engine == self.stored_engine or engine in self.plan.bounded,
+                keep=engine in self.plan.stored,
                 parents=(self.packed[label].nodes["artifact"],),
                 tokenizer=self.tokenizer_node,
                 template=self.template_node,
@@ -169,17 +169,20 @@ class Run(RunInputs):
 
     @property
     def stored_engine(self) -> str:
-        """The exact engine whose arrays are stored."""
+        """The first exact engine, whose arrays are stored."""
         return self.plan.exact[0]
 
     @cached_property
     def exactness(self) -> dict[str, Exactness]:
-        """Same bits or first parting, by artifact; needs two finished engines of the profile."""
+        """Same bits or first parting, by artifact, and by profile where it is not that of the
+        first engine; needs two finished engines of the profile."""
         made = {}
         for label in self.plan.artifacts:
-            done = [self.engines[e, label] for e in self.plan.exact if (e, label) in self.engines]
-            if len(done) > 1:
-                made[label] = exactness(self.ws, label, done)
+            for number, (profile, group) in enumerate(self.plan.exact_groups.items()):
+                done = [self.engines[e, label] for e in group if (e, label) in self.engines]
+                if len(done) > 1:
+                    key = f"{label}, {profile}" if number else label
+                    made[key] = exactness(self.ws, label, done)
         return made
 
     @cached_property
@@ -198,10 +201,10 @@ class Run(RunInputs):
 
     @cached_property
     def judged(self) -> dict[tuple[str, str], Judged]:
-        """The stored engine and every bounded engine against the oracle, by (engine, label)."""
+        """Every engine with stored arrays against the oracle, by (engine, label)."""
         rows = {}
         for label in self.plan.artifacts:
-            for engine in (self.stored_engine, *self.plan.bounded):
+            for engine in self.plan.stored:
                 candidate = self.engines.get((engine, label))
                 if candidate is not None:
                     rows[engine, label] = judge(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trlm_lab.base.records import EngineIdentity
-from trlm_lab.flows.calibration import PROFILE
+from trlm_lab.flows.engines import EXACT_PROFILES
 from trlm_lab.flows.plan import RunPlan
 from trlm_lab.flows.verification_dossier import Dossier
 from trlm_lab.flows.verification_faults import check_fault
@@ -96,10 +96,10 @@ class Planned:
         """Every planned engine on every artifact was judged, or is known to have failed."""
         exact, bounded = [], []
         for label in self.plan.artifacts:
-            done = [e for e in self.plan.exact if (e, label) not in self.failed]
-            exact += [(label, *done)] if len(done) > 1 else []
-            judged = (self.plan.exact[0], *self.plan.bounded)
-            bounded += [(e, label) for e in judged if (e, label) not in self.failed]
+            for group in self.plan.exact_groups.values():
+                done = [e for e in group if (e, label) not in self.failed]
+                exact += [(label, *done)] if len(done) > 1 else []
+            bounded += [(e, label) for e in self.plan.stored if (e, label) not in self.failed]
         facts = [self.graph.node(n).metadata for n in self.exact]
         self._count([(f["artifact"], *f["engines"]) for f in facts], exact)
         self._count([self._asked(n) for n in self.bounded], bounded)
@@ -131,9 +131,9 @@ class Planned:
         facts = self.graph.node(node_id)
         for engine, run in zip(facts.metadata["engines"], facts.children, strict=True):
             self._is(node_id, run, engine, facts.metadata["artifact"])
-            profile = self.graph.trace(run).engine.profile
-            if profile != PROFILE:
-                detail = f"{engine} ran the profile {profile}, the claim is about {PROFILE}"
+            profile, wanted = self.graph.trace(run).engine.profile, EXACT_PROFILES.get(engine)
+            if profile != wanted:
+                detail = f"{engine} ran the profile {profile}, the claim is about {wanted}"
                 self.dossier.fail("ENGINE", node_id, detail)
 
     def _bounded(self, node_id: str) -> None:

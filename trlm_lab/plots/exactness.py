@@ -9,13 +9,13 @@ from trlm_lab.plots.result import PlotResult
 from trlm_lab.plots.style import SOFT, blank, title
 
 
-def exactness_matrix(
-    rows: Sequence[dict[str, Any]], *, name: str = "exactness", profile: str = "scalar-f32-v1"
-) -> PlotResult:
+def exactness_matrix(rows: Sequence[dict[str, Any]], *, name: str = "exactness") -> PlotResult:
     """One cell per engine and artifact: equal arrays of all; green where all are, ≠ where not.
 
-    `rows` have the keys engine, artifact, equal, total.
+    `rows` have the keys engine, profile, artifact, equal, total; the first engine of a profile is
+    the one that its others are compared with.
     """
+    profiles = list(dict.fromkeys(r["profile"] for r in rows))
     engines = list(dict.fromkeys(r["engine"] for r in rows))
     artifacts = list(dict.fromkeys(r["artifact"] for r in rows))
     figure, axes = blank(2.8 + 2.1 * len(artifacts), 1.3 + 0.44 * len(engines))
@@ -37,15 +37,18 @@ def exactness_matrix(
     axes.tick_params(length=0)
     for side in ("left", "bottom"):
         axes.spines[side].set_visible(False)
-    title(axes, f"Same bits in {profile}", f"arrays whose SHA-256 is that of {engines[0]}")
+    whose = engines[0] if len(profiles) == 1 else "the first of its profile"
+    title(
+        axes, f"Same bits in {' and '.join(profiles)}", f"arrays whose SHA-256 is that of {whose}"
+    )
     return PlotResult(name, figure, list(rows), _reading(rows, len(engines)))
 
 
 def _reading(rows: Sequence[dict[str, Any]], engines: int) -> str:
     parted = [r for r in rows if r["equal"] != r["total"]]
     if not parted:
-        # The first engine of each artifact is what the others are compared with.
-        total = sum(r["total"] for r in rows) * (engines - 1) // engines
+        firsts = {(r["profile"], r["artifact"]): r["total"] for r in rows}
+        total = sum(r["total"] for r in rows) - sum(firsts.values())
         return f"No array differs: {engines} engines, {total:,} comparisons of SHA-256."
     worst = max(parted, key=lambda r: r["total"] - r["equal"])
     return (
