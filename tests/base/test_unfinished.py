@@ -43,9 +43,14 @@ def test_only_what_a_dead_process_left_for_this_output_goes(tmp_path: Path) -> N
 def test_a_file_stands_under_its_name_whole_or_not_at_all(tmp_path: Path) -> None:
     out = tmp_path / "m.slm"
     out.write_bytes(b"before")
-    with pytest.raises(KeyboardInterrupt), replacing(out) as stream:
-        stream.write(b"half")
-        raise KeyboardInterrupt
+
+    def stopped() -> None:
+        with replacing(out) as stream:
+            stream.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
     assert (names(tmp_path), out.read_bytes()) == (["m.slm"], b"before")
 
 
