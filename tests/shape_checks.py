@@ -11,7 +11,7 @@ from jaxtyping import install_import_hook
 
 from trlm_lab.base import interfaces
 
-ROOMS = ("quant", "metrics", "slm", "compare", "calibrate", "pack")
+ROOMS = ("quant", "metrics", "slm", "compare", "calibrate", "pack", "rungs")
 
 #: An integer serves where a float is declared, as the typing rules have it.
 checked = beartype(conf=BeartypeConf(is_pep484_tower=True))

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 #: The rooms of `tests.shape_checks`, which this process must not import: it installs the hook.
-ROOMS = ("quant", "metrics", "slm", "compare", "calibrate", "pack")
+ROOMS = ("quant", "metrics", "slm", "compare", "calibrate", "pack", "rungs")
 
 #: Tests that hand in what no caller does: an array of bytes to be spoilt in place, half a trace.
 LEFT_OUT = (

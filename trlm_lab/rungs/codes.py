@@ -36,7 +36,8 @@ def rounded(
     """
     spread = np.repeat(scales, storage.group, axis=1)[:, : rows.shape[1]]
     divisor = np.where(spread == 0, 1.0, spread)
-    ratio = np.where(spread == 0, 0.0, single(rows.astype(np.float64) / divisor))
+    quotient = single(rows.astype(np.float64) / divisor).astype(np.float64)
+    ratio = np.where(spread == 0, 0.0, quotient)
     nearest = nearest_even(ratio)
     clamped = np.minimum(np.maximum(nearest, -storage.q), storage.q)
     return Rounded(ratio, nearest, clamped.astype(np.int64))
