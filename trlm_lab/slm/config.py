@@ -68,7 +68,7 @@ def read_config(window: Window, header: Header) -> dict[str, Any]:
 
 
 def check_length(length: int, where: str) -> None:
-    """Refuse a configuration whose values would take many times its bytes. Raises SlmConfigError."""
+    """Refuse a configuration whose values would take many times its bytes as SlmConfigError."""
     if length > MAX_CONFIG_LEN:
         raise SlmConfigError(
             where=where, field="config_len", got=length, expected=f"at most {MAX_CONFIG_LEN}"
