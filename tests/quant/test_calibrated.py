@@ -171,4 +171,4 @@ def test_codes_that_no_writer_produces_are_refused() -> None:
     with pytest.raises(QuantScaleError, match="negative"):
         Coded(good.codes, good.words | np.uint16(0x8000)).planes(form)
     with pytest.raises(QuantPlaneError):
-        Coded(good.codes, good.words[:1]).planes(form)
+        Coded(good.codes, np.repeat(good.words, 2, axis=1)).planes(form)

@@ -40,7 +40,7 @@ class ActivationAware:
         self,
         form: Grouped,
         weights: Float32[Array, "R C"],
-        gram: Float64[Array, "C C"],
+        gram: Float64[Array, "N N"],
         *,
         where: str = "",
     ) -> Coded:

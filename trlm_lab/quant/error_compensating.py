@@ -41,7 +41,7 @@ class ErrorCompensating:
         self,
         form: Grouped,
         weights: Float32[Array, "R C"],
-        gram: Float64[Array, "C C"],
+        gram: Float64[Array, "N N"],
         *,
         where: str = "",
     ) -> Coded:

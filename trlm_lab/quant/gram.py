@@ -21,7 +21,7 @@ Array = NDArray[Any]
 ROWS = 128
 
 
-def check_gram(gram: Float64[Array, "C C"], cols: int, *, where: str) -> None:
+def check_gram(gram: Float64[Array, "N N"], cols: int, *, where: str) -> None:
     """Refuse what is no Gram matrix of `cols` input channels.
 
     Raises:
