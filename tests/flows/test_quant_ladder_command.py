@@ -28,6 +28,7 @@ def test_a_row_climbed_and_verified(capsys: Capture, tmp_path: Path, small_sourc
     }  # fmt: skip
     assert found["element"]["rows"][0]["rung"] == "source"
     verified = document(capsys, ["verify", str(out)], 0)
+    assert "each step between two stored arrays was taken again" in verified["proves"]
     assert (verified["verdict"], len(found["receipts"])) == ("accept", 13)
     assert run([*ROW, "--tokens", "5, 9"]) == 0
     said = capsys.readouterr().out

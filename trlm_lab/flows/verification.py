@@ -15,6 +15,10 @@ from trlm_lab.flows.verification_traces import check_run, check_stored_traces
 from trlm_lab.receipts import Progress, VerifyReport, silent, verify_store
 
 CONFORMANCE = "conformance"
+LADDER = (
+    "every rung follows from its hashes, and each step between two stored arrays was taken again; "
+    "products and the token rest on hashes alone"
+)
 
 
 def verify_directory(
@@ -50,6 +54,8 @@ def _say_kind(dossier: Dossier) -> None:
         return
     report.kind = root_type
     report.proves = f"hashes and records only: the root is a {root_type}, no promotion is proven"
+    if root_type == "ladder_rung":
+        report.proves = LADDER
     if root_type == "report" or (dossier.directory / PLAN_FILE).exists():
         detail = f"the root is a {root_type} and no report over one promotion"
         dossier.fail("NO_PROMOTION", dossier.root, detail)
