@@ -78,6 +78,22 @@ def test_memory_stays_below_its_bound(host: NativeHost) -> None:
     assert judge(host, range(60), seed=5, memory=True).most_memory < 1
 
 
+@pytest.mark.parametrize(
+    ("shift", "code"), [(4, "SLM_ALIGNMENT"), (1 << 40, "SLM_RANGE"), (-(1 << 12), "SLM_RANGE")]
+)
+def test_a_residual_out_of_place_is_named(shift: int, code: str) -> None:
+    """Its header is read where its data are said to be; the place itself is wrong."""
+    data = bytearray(slm2_file("residual-f16"))
+    slm = open_slm(bytes(data))
+    index = next(i for i, t in enumerate(slm.tensors) if t.residual_of)
+    place = slm.header.tensor_dir_off + 128 * index + 56
+    moved = slm.tensors[index].descriptor.data_off + shift
+    data[place : place + 8] = moved.to_bytes(8, "little")
+    bad = sealed(bytes(data))
+    assert by_python(bad) == code
+    assert code in by_inspector(bad)
+
+
 def test_tensors_of_another_model_are_refused() -> None:
     data = bytearray(slm2_file("f32"))
     at = HEADER.unpack(memoryview(data), 0)["string_table_off"]
