@@ -236,7 +236,7 @@ def damaged(content: bytes, at: int) -> bytes:
     [
         (lambda content: b"", "TRUNCATED"),
         (lambda content: b"hello" * 100, "MAGIC"),
-        (lambda content: content[:-1], "LENGTH"),
+        (lambda content: content[:-1], "TRUNCATED"),
         (lambda content: damaged(content, 140), "HASH"),
         (lambda content: damaged(content, 170), "HASH"),
         (lambda content: damaged(content, len(content) - 100), "HASH"),

@@ -82,7 +82,7 @@ def test_inspect(capsys: Capture, small_artifacts: dict[str, Packed], tmp_path: 
     foreign = tmp_path / "x.slm"
     foreign.write_bytes(b"GIF89a")
     row = document(capsys, ["inspect", str(foreign)], 3)
-    assert [f["code"] for f in row["findings"]] == ["FORMAT"]
+    assert [f["code"] for f in row["findings"]] == ["SLM_VERSION"]
     refused(capsys, ["inspect", str(tmp_path / "none.slm")], 3, "PATH_MISSING")
 
 
