@@ -81,7 +81,13 @@ def test_hostile_files_meet_the_errors_of_the_native_runtime(
     sound = tiny_file().read_bytes()
     size = len(sound)
     address = host.call("trlm_alloc", size)
-    wanted = {8: "HEADER_LEN", 16: "FLAGS", 24: "CONFIG_DISAGREES", 64: "ALIGNMENT", 128: "TRUNCATED"}
+    wanted = {
+        8: "HEADER_LEN",
+        16: "FLAGS",
+        24: "CONFIG_DISAGREES",
+        64: "ALIGNMENT",
+        128: "TRUNCATED",
+    }
     for at, name in wanted.items():
         memory = host.bytes_at(address, size)
         memory.data[:] = sound
