@@ -56,28 +56,30 @@ def check_slabs(directory: Path, array: StoredArray) -> None:
         TraceCorruptError: a file is lost or too short, or a slab has another digest.
     """
     buffer = memoryview(bytearray(min(array.cut.nbytes, _AT_A_TIME)))
+    # A text, since making a path for every slab would take longer than reading it.
+    folder = str(directory / array.name)
     with ExitStack() as stack:
         opened: dict[str, BinaryIO] = {}
         for layer, digest in array.slabs.items():
             hasher = hashlib.sha256()
             for part in array.cut.segments(layer):
-                path = directory / array.name / part.file
-                if part.file not in opened:
-                    opened[part.file] = stack.enter_context(_opened(path))
-                _hash(opened[part.file], path, part, buffer, hasher)
+                where = f"{folder}/{part.file}"
+                if where not in opened:
+                    opened[where] = stack.enter_context(_opened(Path(where)))
+                _hash(opened[where], where, part, buffer, hasher)
             _require_digest(directory, digest, hasher.hexdigest())
 
 
-def _hash(stream: BinaryIO, path: Path, part: Segment, buffer: memoryview, hasher: _Hash) -> None:
+def _hash(stream: BinaryIO, where: str, part: Segment, buffer: memoryview, hasher: _Hash) -> None:
     """Take the bytes of a segment into a hash."""
     at, end = part.offset, part.offset + part.end - part.begin
     while at < end:
         try:
             got = os.preadv(stream.fileno(), [buffer[: end - at]], at)
         except OSError as error:
-            raise _lost(path, error) from error
+            raise _lost(where, error) from error
         if not got:
-            raise TraceCorruptError(where=str(path), detail=f"it ends before byte {end}")
+            raise TraceCorruptError(where=where, detail=f"it ends before byte {end}")
         hasher.update(buffer[:got])
         at += got
 
@@ -97,7 +99,7 @@ def _opened(path: Path) -> BinaryIO:
         raise _lost(path, error) from error
 
 
-def _lost(path: Path, error: Exception) -> TraceCorruptError:
+def _lost(path: Path | str, error: Exception) -> TraceCorruptError:
     return TraceCorruptError(where=str(path), detail=f"the file is lost: {error}")
 
 
