@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.flows.test_cli import document
@@ -153,3 +154,18 @@ def test_a_full_disk_is_named_by_the_output(command: str, capsys: Capture, tmp_p
     assert "File too large" in found["detail"]
     assert found["where"] == str(new)
     assert not new.is_file()
+
+
+def test_inspected_rows(capsys: Capture, tmp_path: Path) -> None:
+    path, out = tmp_path / "m.slm", tmp_path / "v.npy"
+    path.write_bytes(made())
+    inspect = ["inspect", str(path), "--tensor", "layers.0.w1.weight"]
+    shown = document(capsys, [*inspect, "--rows", "2:5", "--values", str(out)], 0)
+    values = np.load(out)
+    assert (values.shape, shown["slice"]["shape"]) == ((3, 6), "3x6")
+    assert shown["slice"]["first"][0] == f"{values[0, 0]} ({values.view(np.uint32)[0, 0]:08x})"
+    assert sum(row["bytes"] for row in shown["roles"]) == path.stat().st_size
+    assert error(capsys, [*inspect, "--rows", "2:99"], 2)["code"] == "INSPECT_ROWS"
+    assert error(capsys, [*inspect, "--rows", "last"], 2)["code"] == "INSPECT_ROWS"
+    assert error(capsys, ["inspect", str(path), "--tensor", "wq"], 2)["code"] == "INSPECT_TENSOR"
+    assert error(capsys, [*inspect, "--values", str(path)], 2)["code"] == "OUTPUT_IS_INPUT"

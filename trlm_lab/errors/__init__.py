@@ -198,6 +198,8 @@ from trlm_lab.errors.hub import (
 from trlm_lab.errors.inspector import (
     InspectCborError,
     InspectPathError,
+    InspectRowsError,
+    InspectTensorError,
 )
 from trlm_lab.errors.judging import (
     CalibrationEmptyError,
@@ -548,6 +550,8 @@ __all__ = [
     "InsertionConflictError",
     "InspectCborError",
     "InspectPathError",
+    "InspectRowsError",
+    "InspectTensorError",
     "InstalledMemberError",
     "InternalError",
     "JsonDuplicateKeyError",

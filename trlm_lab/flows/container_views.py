@@ -9,6 +9,7 @@ from typing import Any
 
 from trlm_lab.base.records import Inspection
 from trlm_lab.errors import SlmProofError, SlmsetProofError
+from trlm_lab.flows.inspection import role_rows
 from trlm_lab.flows.ledgers import packed_source
 from trlm_lab.flows.progress import Board
 from trlm_lab.inspector import inspect, inspect_bytes
@@ -47,20 +48,7 @@ class Container:
 
     def role_rows(self) -> list[Row]:
         """Bytes of every byte of the file: front matter, codes and scales by role, padding."""
-        found: dict[str, list[int]] = {}
-        for tensor in self.inspection.tensors:
-            data, scales = (end - start for start, end in (tensor.data_range, tensor.scales_range))
-            row = found.setdefault(tensor.role, [0, 0])
-            row[0], row[1] = row[0] + data, row[1] + scales
-        rows: list[Row] = [
-            {"part": role, "data": data, "scales": scales, "bytes": data + scales}
-            for role, (data, scales) in found.items()
-        ]
-        front = int(self.header["body_off"])
-        rows.append({"part": "front matter", "data": front, "scales": 0, "bytes": front})
-        rest = self.inspection.size - sum(row["bytes"] for row in rows)
-        rows.append({"part": "padding", "data": rest, "scales": 0, "bytes": rest})
-        return sorted((row for row in rows if row["bytes"]), key=lambda row: -row["bytes"])
+        return role_rows(self.inspection)
 
     def piece_rows(self) -> list[Row]:
         """Each piece with the tensors that it holds a part of."""

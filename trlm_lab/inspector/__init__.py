@@ -5,5 +5,6 @@ is seen here. It never raises on bad bytes; it reports findings.
 """
 
 from trlm_lab.inspector.inspect import inspect, inspect_bytes
+from trlm_lab.inspector.values import tensor_values
 
-__all__ = ["inspect", "inspect_bytes"]
+__all__ = ["inspect", "inspect_bytes", "tensor_values"]

@@ -134,18 +134,35 @@ def _show_packed(out: Path, row: dict[str, Any], ledger_id: str, json: bool) -> 
     return 0
 
 
-def inspect(path: Path, json: Json = False) -> int:
+def inspect(
+    path: Path,
+    tensor: Annotated[
+        str, typer.Option(help="Decode this tensor, of a file without findings.")
+    ] = "",
+    rows: Annotated[str, typer.Option(help="LOW:HIGH of the tensor; all by default.")] = "",
+    values: Annotated[
+        Path | None, typer.Option(help="A `.npy` file for the decoded rows (float32).")
+    ] = None,
+    json: Json = False,
+) -> int:
     """Read a `.slm` or `.tok2` with the independent inspector; every hash is recomputed."""
-    from trlm_lab.flows.inspection import inspection_document
+    from trlm_lab.base.output_file import require_output
+    from trlm_lab.flows.inspection import inspection_document, slice_document
     from trlm_lab.flows.progress import Board
 
+    if values is not None:
+        require_output(values, path)
     with Board() as board:
         document = inspection_document(path, board.report)
+    if tensor and document["verdict"] == "accept":
+        document["slice"] = slice_document(path, tensor, rows, values)
     if json:
         emit_json(document)
     else:
         _show(document, path)
         emit_table(document["hashes"], "hashes")
+        if "slice" in document:
+            emit_table([{"": k, "value": v} for k, v in document["slice"].items()], tensor)
         for finding in document["findings"]:
             emit_line(f"{finding['code']} at {finding['where']}: {finding['detail']}")
         print(document["verdict"])
@@ -159,6 +176,7 @@ def _show(document: dict[str, Any], path: Path) -> None:
         (document["header"], f"{path}"),
         (document["tokenizer"], "tokenizer"),
         (tensors[:40], f"{len(tensors)} tensors (first 40)"),
+        (_shares(document["roles"], document["size"]) if tensors else [], "bytes by role"),
     ):
         if rows:
             emit_table(rows, title)
@@ -169,6 +187,15 @@ def _show(document: dict[str, Any], path: Path) -> None:
         print(f"{effective['weights']} weights; bits each: {bits['codes']} as codes, "
               f"{bits['scales']} with scales, {bits['body']} with padding, "
               f"{bits['file']} of the file")  # fmt: skip
+
+
+def _shares(rows: list[dict[str, Any]], size: int) -> list[dict[str, Any]]:
+    """Parts of the file with their share as a bar; the notebook draws the same as areas."""
+    return [
+        {"part": r["part"], "bytes": r["bytes"], "of them scales": r["scales"],
+         "share": f"{r['bytes'] / size:6.1%} {'█' * round(40 * r['bytes'] / size)}"}
+        for r in rows
+    ]  # fmt: skip
 
 
 def unpack(
