@@ -16,7 +16,7 @@ from tests.flows.conftest import SmallRun
 from trlm_lab.base.interfaces import Runner
 from trlm_lab.base.records import Outcome
 from trlm_lab.flows.conformance import NOTEBOOK_NAMES, conform
-from trlm_lab.flows.engines import EXACT_PROFILES, runner
+from trlm_lab.flows.engines import EXACT_ENGINES, EXACT_PROFILES, runner
 from trlm_lab.flows.planning import run_plan
 from trlm_lab.flows.progress import Board
 from trlm_lab.flows.verification import verify_directory
@@ -25,20 +25,37 @@ from trlm_lab.receipts import ReceiptStore, walk
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("flows")]
 
 
-@pytest.mark.parametrize("name", EXACT_PROFILES)
+@pytest.mark.parametrize("name", EXACT_ENGINES)
 def test_every_exact_engine_ran(
     small_run: SmallRun, require: Callable[[Runner], None], name: str
 ) -> None:
     require(runner(name))
     assert name in small_run.plan.exact
-    claim = f"same bits in {EXACT_PROFILES[name]}"
-    rows = [c for c in small_run.done.claims if (c.engine, c.claim) == (name, claim)]
+    rows = [c for c in small_run.done.claims if c.engine == name and "same bits" in c.claim]
     expected = [("f32", Outcome.MATCH), ("q8_r128", Outcome.MATCH)]
-    # The first engine of a profile is the one that its others are held to, and is judged.
-    first = name in small_run.plan.stored
+    # The first engine is the one that the others are held to.
+    first = name == small_run.plan.exact[0]
     assert [(c.artifact, c.outcome) for c in rows] == ([] if first else expected)
-    within = [c for c in small_run.done.claims if c.engine == name and "frozen limit" in c.claim]
-    assert bool(within) is first
+
+
+def test_each_exact_profile_is_held_to_its_own_bits(
+    tmp_path: Path, require: Callable[[Runner], None]
+) -> None:
+    for name in EXACT_PROFILES:
+        require(runner(name))
+    plan = run_plan("synthetic:llama-small", "all", "", "", "f32", "")
+    assert set(plan.exact) == set(EXACT_PROFILES)
+    assert plan.stored == ("native-scalar", "native-simd")
+    done = conform(plan, tmp_path / "run", Board(quiet=True))
+    for name, profile in EXACT_PROFILES.items():
+        found = {(c.claim, c.outcome) for c in done.claims if c.engine == name}
+        same = (f"same bits in {profile}", Outcome.MATCH)
+        # The first engine of a profile is the one that its others are held to, and is judged.
+        assert (same in found) is (name not in plan.stored)
+        judged = {c for c, _ in found if "frozen limit" in c}
+        assert bool(judged) is (name in plan.stored)
+    report = verify_directory(tmp_path / "run")
+    assert report.sound, report.findings
 
 
 def test_every_claim_holds(small_run: SmallRun) -> None:
