@@ -77,7 +77,7 @@ def test_pack_names_what_it_wrote(capsys: Capture, tmp_path: Path) -> None:
 def test_inspect(capsys: Capture, small_artifacts: dict[str, Packed], tmp_path: Path) -> None:
     row = document(capsys, ["inspect", str(small_artifacts["q8_r128"].artifact.path)], 0)
     assert {"format", "verdict", "file_sha256", "size", "header", "tokenizer", "config", "tensors",
-            "pieces", "hashes", "findings", "effective"} == set(row)  # fmt: skip
+            "pieces", "hashes", "findings", "effective", "roles"} == set(row)  # fmt: skip
     assert all(h["holds"] for h in row["hashes"])
     foreign = tmp_path / "x.slm"
     foreign.write_bytes(b"GIF89a")
