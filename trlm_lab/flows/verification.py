@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from trlm_lab.base.collector import collector_at_rest
 from trlm_lab.flows.plan import PLAN_FILE
 from trlm_lab.flows.verification_claims import check_promotion
 from trlm_lab.flows.verification_comparisons import check_comparison
@@ -30,6 +31,11 @@ def verify_directory(
     excuses an error is judged again from the arrays; with `recompute` every figure is.
     Never raises on bad content.
     """
+    with collector_at_rest():
+        return _verified(directory, progress, recompute)
+
+
+def _verified(directory: Path, progress: Progress, recompute: bool) -> VerifyReport:
     report = verify_store(directory, progress)
     if report.root is None or not report.sound:
         report.proves = "nothing: the store itself is not whole"

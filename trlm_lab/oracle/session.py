@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from trlm_lab.base import canon
 from trlm_lab.base.case_rules import check_case, check_decoding
+from trlm_lab.base.collector import collector_at_rest
 from trlm_lab.base.model_parts import ladder_of
 from trlm_lab.base.records import Case, EngineIdentity, Observation
 from trlm_lab.errors import CaptureError, TrlmError, UsageError
@@ -167,7 +168,7 @@ class TorchSession:
 
     def _capture(self, case: Case, forward: Callable[[], object]) -> None:
         try:
-            with pinned_thread(self._threads):
+            with collector_at_rest(), pinned_thread(self._threads):
                 forward()
         except TrlmError:
             raise
