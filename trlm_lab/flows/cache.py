@@ -1,8 +1,9 @@
 """What lies in the cache, and the part of it that can be made again.
 
-Artifacts, derived weights, peer files and native builds are named by what they were made of, so
-that each change of a converter, packer or kernel leaves the former ones behind. Nothing refers to
-them but a command that would use them again; whoever misses one makes it anew, offline.
+Artifacts, calibrated codes, derived weights, peer files and native builds are named by what they
+were made of, so that each change of a converter, packer or kernel leaves the former ones behind.
+Nothing refers to them but a command that would use them again; whoever misses one makes it anew,
+offline.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from trlm_lab.base.home import trlm_home
 from trlm_lab.errors import UnknownNameError
 
 #: Made again from snapshots and the project's own sources, without a network.
-REMADE = ("artifacts", "derived", "gguf", "native")
+REMADE = ("artifacts", "codes", "derived", "gguf", "native")
 #: Made again from downloads, those of a Hub from the network.
 CONVERTED = ("snapshots",)
-#: Fetched again, or built for minutes.
-FETCHED = ("converter", "downloads", "tokenizers", "wheels")
+#: Fetched again, or built or trained for minutes from what is fetched.
+FETCHED = ("converter", "downloads", "tokenizers", "trained", "wheels")
 KINDS = (*REMADE, *CONVERTED, *FETCHED)
 
 _LEFTOVER = (".tmp-", ".building-", ".pruned-")
